@@ -42,9 +42,10 @@ bench-join-sets: setup ## time ways to find where SQLite's variables need phis
 fmt: ## format the sources
 	$(CARGO) fmt
 
-lint: setup ## check formatting and lints
+lint: setup ## check formatting, lints and the links of the documentation
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps --document-private-items
 
 corpus: ## fetch nineteen programs and compile each to whole-program bitcode
 	scripts/corpus

@@ -22,6 +22,9 @@
 //! - [`llvm`] takes functions from LLVM and returns their allocations to it.
 //! - [`measure`] counts, and compares allocators; [`paper`] compares their results with what papers claim.
 //! - [`cli`] is the command line. [`folder`] and [`input`] find and read files, and [`output`] writes them.
+// Links to private modules are for those who work on them: `cargo doc --document-private-items`.
+#![allow(rustdoc::private_intra_doc_links)]
+
 pub mod allocate;
 pub mod analysis;
 pub mod check;

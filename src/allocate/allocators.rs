@@ -235,10 +235,10 @@ const PLAIN_ORDER: DominanceOrder = DominanceOrder {
     elimination: Elimination::SpillFree,
 };
 
-/// `ch-o1` [PP05]: φ-lifting, colouring in dominance order, no heuristics.
+/// `ch-o1` \[PP05\]: φ-lifting, colouring in dominance order, no heuristics.
 const CH_O1: Preset = Preset { name: "ch-o1", coalescing: Coalescing::Nothing, swap: SwapPolicy::Xor, ..PLAIN };
 
-/// `ch-o2` [PP05]: with register coalescing.
+/// `ch-o2` \[PP05\]: with register coalescing.
 const CH_O2: Preset = Preset {
     name: "ch-o2",
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
@@ -248,10 +248,10 @@ const CH_O2: Preset = Preset {
     ..CH_O1
 };
 
-/// `ch-o3` [PP05]: with coalescing of φ-related values in memory.
+/// `ch-o3` \[PP05\]: with coalescing of φ-related values in memory.
 const CH_O3: Preset = Preset { name: "ch-o3", coalescing: Coalescing::PhiMem, ..CH_O2 };
 
-/// `spill-free` [PP09]: with its three optimisations.
+/// `spill-free` \[PP09\]: with its three optimisations.
 const SPILL_FREE: Preset = Preset {
     name: "spill-free",
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
@@ -304,7 +304,7 @@ const OPTIMAL: Preset = Preset {
     ..TUNED
 };
 
-/// `hack` [Hack].
+/// `hack` \[Hack\].
 const HACK: Preset = Preset {
     name: "hack",
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
@@ -323,11 +323,11 @@ const SHORT: DominanceOrder = DominanceOrder {
     ..PLAIN_ORDER
 };
 
-/// `local` [PP05]: values are in registers within a block only.
+/// `local` \[PP05\]: values are in registers within a block only.
 const LOCAL: Preset =
     Preset { name: "local", assignment: AssignmentStrategy::DominanceOrder(SHORT), swap: SwapPolicy::Xor, ..PLAIN };
 
-/// `simple` [PP05]: every value is in memory.
+/// `simple` \[PP05\]: every value is in memory.
 const SIMPLE: Preset = Preset {
     name: "simple",
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder { spilling: Choice::Everything, ..SHORT }),
@@ -344,11 +344,11 @@ pub const LINEAR_SCAN: Preset = Preset {
     ..PLAIN
 };
 
-/// `out-of-ssa`: out of SSA form by [Bo09], then linear scan.
+/// `out-of-ssa`: out of SSA form by \[Bo09\], then linear scan.
 const OUT_OF_SSA: Preset =
     Preset { name: "out-of-ssa", coalescing: Coalescing::Destruction(destruct::Policy::REFINED), ..LINEAR_SCAN };
 
-/// `irc`: iterated register coalescing [GA96]. φs are isolated by copies, which it is to coalesce itself.
+/// `irc`: iterated register coalescing \[GA96\]. φs are isolated by copies, which it is to coalesce itself.
 const IRC: Preset =
     Preset { name: "irc", coalescing: Coalescing::Nothing, assignment: AssignmentStrategy::GraphColouring, ..LINEAR_SCAN };
 

@@ -7,8 +7,8 @@
 //! describes it.
 //! Ensures: an overlay that [`crate::check`] accepts. The function itself is not changed.
 //! Relies on: values of an SSA program can be assigned registers without further spilling once no more of them are live
-//! anywhere than there are registers [PP05, §4.4], [Hack]. So spilling comes before assignment, and φs are eliminated last
-//! [PP09].
+//! anywhere than there are registers [PP05, §4.4], \[Hack\]. So spilling comes before assignment, and φs are eliminated last
+//! \[PP09\].
 //!
 //! ```text
 //! b0: -> b1

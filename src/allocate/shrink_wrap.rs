@@ -2,7 +2,7 @@
 //!
 //! Whether a register still holds the caller's value is a decision about each point of the program. A save is where the
 //! decision is 1 before and 0 after, a restore where it is 0 before and 1 after. So the cheapest places are a minimum cut
-//! ([`crate::allocate::cuts`]). LLVM's own shrink wrapping finds one place for all registers; [Chow88] finds places for
+//! ([`crate::allocate::cuts`]). LLVM's own shrink wrapping finds one place for all registers; \[Chow88\] finds places for
 //! each, but by data flow and not by cost.
 //!
 //! Requires: the blocks in which each register is in use, in code that has been allocated.

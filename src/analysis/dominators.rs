@@ -2,7 +2,7 @@
 //!
 //! Requires: every block is reachable from the entry.
 //! Relies on: immediate dominators are a fixed point over reverse postorder, which reducible functions reach in two passes
-//! [CHK01].
+//! \[CHK01\].
 
 use super::grouped::of_each;
 use super::{Graph, Order};

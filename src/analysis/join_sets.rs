@@ -20,7 +20,7 @@ pub trait JoinSet {
     fn append(&mut self, assigned: &[Block], wanted: impl Fn(Block) -> bool, joins: &mut Vec<Block>);
 }
 
-/// Cytron's worklist, over dominance frontiers that are computed beforehand [Cytron91].
+/// Cytron's worklist, over dominance frontiers that are computed beforehand \[Cytron91\].
 ///
 /// A set takes time linear in the frontiers of its blocks and of its join set. All frontiers together can be of quadratic
 /// size.
@@ -51,7 +51,7 @@ impl JoinSet for Worklist {
     }
 }
 
-/// The algorithm of [SG95], which takes time linear in the graph for a set, however large the frontiers are.
+/// The algorithm of \[SG95\], which takes time linear in the graph for a set, however large the frontiers are.
 ///
 /// It takes blocks from the deepest in the dominator tree to the highest. The subtree below each is searched for *J-edges*
 /// (edges that are not edges of the tree) to a block that is no deeper than the subtree's root. No block is searched twice.
@@ -60,7 +60,7 @@ pub struct DjGraph {
     children: Grouped<Block, Block>,
     /// Depth in the dominator tree.
     level: SecondaryMap<Block, u32>,
-    /// Roots of subtrees that have yet to be searched, by level: the piggy bank of [SG95].
+    /// Roots of subtrees that have yet to be searched, by level: the piggy bank of \[SG95\].
     bank: Vec<Vec<Block>>,
     banked: Marks,
     searched: Marks,
@@ -100,7 +100,7 @@ impl DjGraph {
         }
     }
 
-    /// Searches a subtree for joins, except for blocks that have been searched before: Visit of [SG95].
+    /// Searches a subtree for joins, except for blocks that have been searched before: Visit of \[SG95\].
     fn search(&mut self, root: Block, wanted: &impl Fn(Block) -> bool, joins: &mut Vec<Block>) {
         let first = joins.len();
         self.pending.extend(self.searched.insert(root).then_some(root));
@@ -136,7 +136,7 @@ impl JoinSet for DjGraph {
 /// How much work was saved by computing many join sets together: the columns of [FA05, Tables 2 and 3].
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Reuse {
-    /// The number of sets other than the empty one: the worklists of [FA05].
+    /// The number of sets other than the empty one: the worklists of \[FA05\].
     pub sets: u64,
     /// Of these, sets that equal an earlier one: A(x) = A(y).
     pub equal: u64,

@@ -54,7 +54,7 @@
 //!
 //! An edge may be given twice. The second one gets a block `on-edge`, and is printed with it.
 //!
-//! The parser checks only syntax and names. Whether the function makes sense is for [`super::validate`] to say.
+//! The parser checks only syntax and names. Whether the function makes sense is for [`super::validate()`] to say.
 
 mod parse;
 mod print;

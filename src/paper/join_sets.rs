@@ -1,4 +1,4 @@
-//! Measures how much the join sets of a program's variables have in common [FA05].
+//! Measures how much the join sets of a program's variables have in common \[FA05\].
 
 use crate::analysis::{DjGraph, Dominators, JoinSets, Order, Reuse};
 use crate::machine::Unpromoted;

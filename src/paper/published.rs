@@ -1,7 +1,7 @@
 //! The numbers that the papers print, transcribed: none of them is measured by us.
 //!
-//! SRA is *The Designing and Implementation of a SSA-based register allocator* [PP05], SFE is *SSA Elimination after
-//! Register Allocation* [PP09], JSR is *Eliminating Redundant Join-Set Computations in Static Single Assignment* [FA05]. The
+//! SRA is *The Designing and Implementation of a SSA-based register allocator* \[PP05\], SFE is *SSA Elimination after
+//! Register Allocation* \[PP09\], JSR is *Eliminating Redundant Join-Set Computations in Static Single Assignment* \[FA05\]. The
 //! charts of the first two are lost, since only their texts are left. Their Figures 10 to 12 are known from what the texts
 //! say about them, except Figure 10 of SFE, which is a table.
 

@@ -1,9 +1,9 @@
-//! Linear scan [PS99], [Evl04]: the allocator against which SSA-based allocation is measured ([PP05, §3 and §6], "(LLVM)").
+//! Linear scan \[PS99\], \[Evl04\]: the allocator against which SSA-based allocation is measured ([PP05, §3 and §6], "(LLVM)").
 //!
 //! Intervals get registers in the order in which they start. An interval for which no register is free evicts lighter ones,
 //! or is spilled itself. Instead of two lists of active and inactive intervals, each register has a
 //! [`Timeline`](super::variables::registers::Timeline) of its intervals, and an interval may lie in the holes of another
-//! [THS98].
+//! \[THS98\].
 //!
 //! Requires: webs whose values can share a register (aggressive coalescing), each of them entirely in registers or entirely
 //! spilled. Values that are not [`Evictable`] are in registers for one instruction only, unless that cannot be helped.

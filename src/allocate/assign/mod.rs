@@ -80,7 +80,7 @@ pub enum Preference {
     /// The register that saves most executions of moves, those from and to pins included, and of saves of callee-saved
     /// registers.
     Frequency,
-    /// The register that saves most moves at this point, whatever comes later (punctual coalescing [PP10]).
+    /// The register that saves most moves at this point, whatever comes later (punctual coalescing \[PP10\]).
     Punctual,
 }
 

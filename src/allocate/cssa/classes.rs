@@ -1,7 +1,7 @@
 //! Growing φ-webs: disjoint classes of values that do not interfere, and that are merged if that stays so.
 //!
 //! In SSA form two values interfere if one is live where the other is defined, so only a class's nearest member up the
-//! dominator tree has to be tested [Bud02]. Here only the members of the smaller class are visited: each of them looks into
+//! dominator tree has to be tested \[Bud02\]. Here only the members of the smaller class are visited: each of them looks into
 //! a search tree of the larger class's members, for the nearest one above and for those below at which it may be live. A
 //! member is visited only when its class at least doubles. So a φ of many arguments, or a web of many φs, takes about as
 //! long as many small ones.

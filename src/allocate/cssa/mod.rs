@@ -2,13 +2,13 @@
 //!
 //! SSA form is conventional if the values that φs relate do not interfere, so that one location can hold all of them.
 //! Programs whose copies have been propagated often are not conventional. They become so if every φ is *isolated*: its
-//! arguments are copied at the ends of the predecessors, and its definition at the head of its block ([Sr99], Method I).
+//! arguments are copied at the ends of the predecessors, and its definition at the head of its block (\[Sr99\], Method I).
 //! Most of these copies are superfluous. [`Coalescing`] says which of them are taken back.
 //!
-//! Requires: strict SSA form. Every critical edge is split, unless it can take no code ([`EdgePlace::Nowhere`]).
+//! Requires: strict SSA form. Every critical edge is split, unless it can take no code ([`EdgePlace::Nowhere`](crate::machine::EdgePlace::Nowhere)).
 //! Ensures: the values of a φ-web do not interfere, so that they can share a slot (frugality). φs with an argument over an
 //! edge without code form webs of their own, whose values are live only at such edges.
-//! Relies on: [PP09, §3] for Method I with coalescing after [Bud02], and its Theorem 6: the copies do not raise the
+//! Relies on: [PP09, §3] for Method I with coalescing after \[Bud02\], and its Theorem 6: the copies do not raise the
 //! pressure. [Bo09, §21.3]: the copies can stay virtual until it is known which of them are needed. [PP05, §4.1 to §4.3],
 //! where they are inserted first (φ-lifting) and taken back one by one.
 //!
@@ -57,16 +57,16 @@ pub enum Coalescing {
     /// PhiMemCoalesce).
     PhiMem,
     /// Copies are virtual. The classes of a φ and each of its arguments are merged if a walk over both in dominance order
-    /// finds no interference; only then are the remaining copies inserted. (The walk is that of [Bud02], where everything is
-    /// united first and interfering members are taken out again, as [`destruct`](super::destruct) can do it.)
+    /// finds no interference; only then are the remaining copies inserted. (The walk is that of \[Bud02\], where everything is
+    /// united first and interfering members are taken out again, as [`destruct`] can do it.)
     Pairwise,
-    /// As by [`destruct`](super::destruct): copies are virtual and taken back one by one, the most frequent first. Two
+    /// As by [`destruct`]: copies are virtual and taken back one by one, the most frequent first. Two
     /// members of a class may be live at once if they have the same value.
     Value,
     /// As [`Self::Pairwise`]. Then every copy of the program and every two-address operand too, if one register can hold
     /// both sides. Webs are the virtual registers of a program that has left SSA form.
     Aggressive,
-    /// All copies and two-address operands, as by [`destruct`](super::destruct), on the graph without blocks on edges.
+    /// All copies and two-address operands, as by [`destruct`], on the graph without blocks on edges.
     Destruction(destruct::Policy),
 }
 

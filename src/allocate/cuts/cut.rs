@@ -1,11 +1,11 @@
 //! Minimum cuts by augmenting paths.
 //!
 //! A node that costs more as 0 than as 1 has a positive *excess*, which flows from it; one that costs more as 1 is a sink,
-//! and a pair is an arc [PR75]. When nothing flows any more, the nodes that reach no sink are 1.
+//! and a pair is an arc \[PR75\]. When nothing flows any more, the nodes that reach no sink are 1.
 //!
 //! Paths are found along trees rooted in sinks. A tree is mended where flow has filled an arc or a sink, not searched anew
-//! [BK04]; theirs grow from both ends. Later cuts of the same network, with other costs of single nodes, go on with the flow
-//! and the trees of earlier ones [KT07].
+//! \[BK04\]; theirs grow from both ends. Later cuts of the same network, with other costs of single nodes, go on with the flow
+//! and the trees of earlier ones \[KT07\].
 
 use super::network::{Arc, Component, Network, Node};
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -212,7 +212,7 @@ impl<'n> Cutter<'n> {
     }
 
     /// Cuts a component again whose nodes have become `dearer` as 1 (or cheaper) since its last cut. The trees are those of
-    /// the last cut, repaired where excesses have changed [KT07].
+    /// the last cut, repaired where excesses have changed \[KT07\].
     pub(in crate::allocate) fn recut(&mut self, component: Component, residual: &mut Residual, dearer: impl Fn(Node) -> i64) {
         debug_assert!(self.keeps_trees);
         self.begin(component);

@@ -8,7 +8,7 @@
 //!
 //! Each decision becomes a node of a network with a source S and a sink T. A node on the side of S is 1, a node on the side
 //! of T is 0. The cost of being 0 is the capacity of an arc from S, the cost of being 1 that of an arc to T, and wᵢⱼ that of
-//! an arc from i to j, which is cut if i is 1 and j is 0 [PR75]. Here a costs 5 as 0, b costs 3 as 1, and "a is 1 and b is
+//! an arc from i to j, which is cut if i is 1 and j is 0 \[PR75\]. Here a costs 5 as 0, b costs 3 as 1, and "a is 1 and b is
 //! 0" costs 4:
 //!
 //! ```text
@@ -19,13 +19,13 @@
 //!                                                  0  1     8   both others are cut
 //! ```
 //!
-//! [`Decisions`] states such a problem. [`reduce`] eliminates decisions that two others at most depend on. [`Network`]
+//! [`Decisions`] states such a problem. [`reduce()`] eliminates decisions that two others at most depend on. [`Network`]
 //! splits the rest into components, and a [`Cutter`] cuts them. The users are spilling by prices ([`super::spill`]), which
 //! also adds pressure constraints and implications; the placement of stores; and [`super::shrink_wrap`].
 //!
 //! Requires: costs of pairs that are not negative.
 //! Ensures: of the cheapest labellings, the one with the most ones.
-//! Relies on: max-flow = min-cut, for functions of this form, which are submodular [PR75].
+//! Relies on: max-flow = min-cut, for functions of this form, which are submodular \[PR75\].
 
 mod cut;
 mod network;
@@ -164,7 +164,7 @@ pub(super) struct Decisions {
     pub(super) constraints: Vec<ConstraintData>,
     pub(super) runs: Vec<Run>,
     pub(super) implications: Vec<Implication<Decision>>,
-    /// Decisions that [`reduce`] has eliminated: they cost nothing, and nothing depends on them any more.
+    /// Decisions that [`reduce()`] has eliminated: they cost nothing, and nothing depends on them any more.
     eliminated: EntitySet<Decision>,
 }
 

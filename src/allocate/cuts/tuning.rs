@@ -1,6 +1,6 @@
 //! Thresholds of minimum cuts, in one place. They trade time and memory: whatever they are, cuts are minimum cuts.
 
-/// The number of pairs up to which [`super::reduce`] tries to eliminate a decision. Decisions with more pairs are left as
+/// The number of pairs up to which [`super::reduce()`] tries to eliminate a decision. Decisions with more pairs are left as
 /// they are.
 pub(super) const MOST_PAIRS: usize = 8;
 

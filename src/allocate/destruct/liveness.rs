@@ -1,7 +1,7 @@
 //! Whether a variable is live after a point, by a check or by sets.
 //!
 //! Requires: the definition of the variable dominates the point.
-//! Relies on: [Boi08], in its form for reducible graphs. A variable that is live into a loop without its definition is live
+//! Relies on: \[Boi08\], in its form for reducible graphs. A variable that is live into a loop without its definition is live
 //! throughout the loop. So it is live in a block if one of its uses can be reached, without back edges, from the header of
 //! the outermost loop around the block that does not contain the definition. For irreducible graphs, sets are computed
 //! instead.

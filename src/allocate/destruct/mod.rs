@@ -1,4 +1,4 @@
-//! The way out of SSA form before allocation, after Rastello's chapter on SSA destruction [Bo09].
+//! The way out of SSA form before allocation, after Rastello's chapter on SSA destruction \[Bo09\].
 //!
 //! The steps are those of the chapter:
 //!
@@ -47,7 +47,7 @@ use liveness::LiveOut;
 use members::{Copies, Members};
 use serde::{Deserialize, Serialize};
 
-/// How to leave SSA form. Each choice is between a refinement of [Bo09] and what it refines.
+/// How to leave SSA form. Each choice is between a refinement of \[Bo09\] and what it refines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
     pub notion: Notion,
@@ -68,7 +68,7 @@ impl Policy {
 pub enum Merging {
     /// All at once. Variables that interfere are then taken out again [Bo09, Algorithm 21.3].
     AtOnce,
-    /// One copy after another, the most frequent first, within a limit, as in the paper on which [Bo09] is based (CGO 2009).
+    /// One copy after another, the most frequent first, within a limit, as in the paper on which \[Bo09\] is based (CGO 2009).
     /// The rest as with `AtOnce`.
     ByWeight,
 }
@@ -89,7 +89,7 @@ pub enum Notion {
 pub enum Source {
     /// A set of live variables is computed beforehand for each block.
     Sets,
-    /// It is checked whenever it is asked [Boi08].
+    /// It is checked whenever it is asked \[Boi08\].
     Check,
 }
 

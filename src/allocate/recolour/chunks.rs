@@ -1,4 +1,4 @@
-//! Recolouring by chunks [HG08].
+//! Recolouring by chunks \[HG08\].
 //!
 //! Nodes that copies relate and that do not interfere are gathered into chunks, along the heaviest copies first. The aim is
 //! one register for a whole chunk. For some registers, the most promising first, its nodes are brought there one after the

@@ -2,8 +2,8 @@
 //!
 //! A copy costs nothing if both of its sides have one register. Which copies do is a matter of the colouring alone, and
 //! finding the colouring with the cheapest copies is NP-complete. So this phase starts from the colouring that assignment
-//! has found and improves it step by step; each step keeps it a colouring. The steps are those of [Hack] ([`units`]) or of
-//! [HG08] ([`chunks`], which [`exchanges`] follows); `optimal.rs` solves the problem exactly, as in [GH07].
+//! has found and improves it step by step; each step keeps it a colouring. The steps are those of \[Hack\] ([`units`]) or of
+//! \[HG08\] ([`chunks`], which [`exchanges`] follows); `optimal.rs` solves the problem exactly, as in \[GH07\].
 //!
 //! Requires: a coloured function.
 //! Ensures: a register for each name as before, and copies (φ arguments, parallel copies, copies of the program) that are
@@ -50,13 +50,13 @@ use std::time::Duration;
 pub enum Recolouring {
     /// Every name keeps its register.
     Never,
-    /// By optimisation units: the Perm-Optimizer of Hack, Grund and Goos [Hack] ([`units`]).
+    /// By optimisation units: the Perm-Optimizer of Hack, Grund and Goos \[Hack\] ([`units`]).
     Units,
-    /// By chunks of names that copies relate [HG08] ([`chunks`]).
+    /// By chunks of names that copies relate \[HG08\] ([`chunks`]).
     Chunks,
     /// By chunks, and then by exchanging two registers ([`exchanges`]).
     Exchanges,
-    /// By exchanges, and then by integer programming [GH07]. Not in every build ([`crate::allocate::HAS_SOLVER`]).
+    /// By exchanges, and then by integer programming \[GH07\]. Not in every build ([`crate::allocate::HAS_SOLVER`]).
     Optimal,
 }
 

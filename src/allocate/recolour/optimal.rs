@@ -1,4 +1,4 @@
-//! The colouring with the cheapest copies, by integer programming [GH07].
+//! The colouring with the cheapest copies, by integer programming \[GH07\].
 //!
 //! Nodes that no copy concerns and that find a register whatever their neighbours have are coloured last. The others fall
 //! into components, each of which becomes an integer program. Its constraints: a node has exactly one register; at most one

@@ -119,7 +119,7 @@ struct Optimiser<'a, 'b> {
 }
 
 impl Optimiser<'_, '_> {
-    /// COALESCE of [Hack], for one unit.
+    /// COALESCE of \[Hack\], for one unit.
     fn unit(&mut self, unit: &Unit) {
         let affinities = self.affinities;
         let set = unit.stable_set(&unit.conflicts);
@@ -164,7 +164,7 @@ impl Optimiser<'_, '_> {
         }
     }
 
-    /// TEST of [Hack]: gives members of a unit a register, or says which one did not get it.
+    /// TEST of \[Hack\]: gives members of a unit a register, or says which one did not get it.
     fn test(&mut self, unit: &Unit, trial: &Trial) -> Result<(), (usize, Refused)> {
         let mut candidates: Vec<(usize, Node)> = Vec::new();
         for (k, &node) in unit.members.iter().enumerate().filter(|&(k, _)| trial.set >> k & 1 != 0) {
@@ -179,7 +179,7 @@ impl Optimiser<'_, '_> {
         Ok(())
     }
 
-    /// TRYCOLOR of [Hack]: gives a node a register; a neighbour that has it gets the node's. The error is the node that
+    /// TRYCOLOR of \[Hack\]: gives a node a register; a neighbour that has it gets the node's. The error is the node that
     /// cannot be changed.
     fn try_colour(&mut self, node: Node, from: Option<Node>, reg: Reg, candidates: &[(usize, Node)]) -> Result<(), Option<Node>> {
         let current = self.colouring.of(node);

@@ -10,7 +10,7 @@ pub struct Policy {
     pub keep_loaded: bool,
     /// Instructions read spilled operands from memory themselves where they can. Otherwise only copies do.
     pub fold: bool,
-    /// Instructions also read values that are in memory from the beginning ([`InstData::given`]), if live ranges are split.
+    /// Instructions also read values that are in memory from the beginning ([`GIVEN`](crate::machine::InstFlags::GIVEN)), if live ranges are split.
     pub read_in_place: bool,
     /// Constants and addresses are computed again instead of being stored and loaded.
     pub rematerialise: bool,
@@ -21,7 +21,7 @@ pub struct Policy {
     pub load_lower: LoadLowering,
     /// A copy from a slot to the same slot is dropped [PP09, §6.3].
     pub memory_coalesce: bool,
-    /// Every instruction costs a little, however seldom it is executed and however little it does. ([`cost::weigh_size`] has
+    /// Every instruction costs a little, however seldom it is executed and however little it does. ([`weigh_size`](crate::allocate::cost::weigh_size) has
     /// already raised the frequencies accordingly.)
     pub weigh_size: bool,
     /// How long [`Choice::Priced`] searches, and so how good the plan is with which [`Choice::Optimal`] begins.

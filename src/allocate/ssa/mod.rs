@@ -5,7 +5,7 @@
 //!
 //! Requires: strict SSA form, but for uses that still read an old name of a value.
 //! Ensures: strict SSA form again. Every use reads the name that reaches it, and φs join names where control joins.
-//! Relies on: φs are needed at the iterated dominance frontier of the names' definitions, and nowhere else [Cytron91].
+//! Relies on: φs are needed at the iterated dominance frontier of the names' definitions, and nowhere else \[Cytron91\].
 //!
 //! ```text
 //! b0: -> b1                       b0: -> b1

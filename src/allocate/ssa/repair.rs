@@ -8,7 +8,7 @@
 //! still read the old one.
 //! Ensures: strict SSA form. Every use reads the one name that reaches it. The φs are pruned: each defines a name that is
 //! live.
-//! Relies on: [Cytron91]: φs at the iterated dominance frontier of the definitions, and then a walk of the dominator tree
+//! Relies on: \[Cytron91\]: φs at the iterated dominance frontier of the definitions, and then a walk of the dominator tree
 //! that knows the latest name. Control leaves a block in its middle for a landing pad, or for the target of inline assembly
 //! that jumps; names that are defined later in the block do not reach these.
 

@@ -1,4 +1,4 @@
-//! Dominance of program positions, computed for the validator alone [CHK01].
+//! Dominance of program positions, computed for the validator alone \[CHK01\].
 //!
 //! Exceptional edges, and those of inline assembly that jumps, leave their block in the middle. A value that the block
 //! defines after that must not count as defined in their targets. So every block is cut there, and each part is a node.

@@ -114,7 +114,7 @@ pub struct OwnOptions {
     pub swap: String,
 }
 
-/// How SSA form is left before allocation [Bo09].
+/// How SSA form is left before allocation \[Bo09\].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DestructionOptions {
     pub after: String,
@@ -184,7 +184,7 @@ pub struct Counts {
     pub destruction: DestructionCounts,
     /// Sizes of interference graphs before spilling [PP05, Table 1].
     pub graphs: GraphSizes,
-    /// Code that the optimisations of spill-free elimination removed [PP09].
+    /// Code that the optimisations of spill-free elimination removed \[PP09\].
     pub optimisations: Optimisations,
     /// Copies before and after recolouring.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Claims of *Eliminating Redundant Join-Set Computations in Static Single Assignment* [FA05].
+//! Claims of *Eliminating Redundant Join-Set Computations in Static Single Assignment* \[FA05\].
 
 use super::{Claim, Measure, Unit};
 use crate::analysis::Reuse;

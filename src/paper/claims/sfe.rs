@@ -1,4 +1,4 @@
-//! Claims of *SSA Elimination after Register Allocation* [PP09].
+//! Claims of *SSA Elimination after Register Allocation* \[PP09\].
 
 use super::{Claim, Measure, Unit};
 use crate::paper::exhibits::names::*;

@@ -1,4 +1,4 @@
-//! Claims of *The Designing and Implementation of a SSA-based register allocator* [PP05].
+//! Claims of *The Designing and Implementation of a SSA-based register allocator* \[PP05\].
 
 use super::{Claim, Measure, Unit};
 use crate::paper::exhibits::names::*;

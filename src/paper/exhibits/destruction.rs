@@ -2,7 +2,7 @@
 //!
 //! The chapter that chordal follows (Rastello, *SSA Destruction for Machine Code*) has no such table; the paper on which it
 //! is based has one (Boissinot et al., *Revisiting Out-of-SSA Translation for Correctness, Code Quality, and Efficiency*)
-//! [Bo09].
+//! \[Bo09\].
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};

@@ -1,4 +1,4 @@
-//! Graph colouring by iterated register coalescing [GA96].
+//! Graph colouring by iterated register coalescing \[GA96\].
 //!
 //! The steps are those of the paper: [`mod@build`] the interference graph; [`mod@simplify`] it by taking nodes out,
 //! coalescing [`moves`], and freezing those that cannot be coalesced; and [`select`] a colour for each node, in the reverse
@@ -13,7 +13,7 @@
 //! Ensures: one register for each web all its life, so that φs and edges take no code. If registers do not suffice, it names
 //! webs to be spilled everywhere (Chaitin), and is called again when they have their loads and stores.
 //! Relies on: a node with fewer neighbours than registers finds a register whatever they get. Since classes are of different
-//! sizes, only neighbours that have a register in common with the node count ([SRH04]; each node takes one register).
+//! sizes, only neighbours that have a register in common with the node count (\[SRH04\]; each node takes one register).
 //! Conservative coalescing (Briggs, George) keeps a graph colourable that can be coloured in this way.
 //! Time: one round for each generation of spills. In each, the graph's edges once, and those of both sides for each move
 //! that is looked at. No more intervals are live at once than there can be registers, so the edges are linear in the

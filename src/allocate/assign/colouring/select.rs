@@ -1,5 +1,5 @@
 //! Colours for the nodes on the stack, the last one first. Even a node that was taken out for spilling gets a colour if one
-//! is left (optimistic colouring, [BCT94]).
+//! is left (optimistic colouring, \[BCT94\]).
 
 use super::graph::{Graph, NodeState};
 use super::simplify::Simplified;

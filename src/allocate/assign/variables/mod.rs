@@ -6,7 +6,7 @@
 //!
 //! Requires: webs none of whose values interfere.
 //! Ensures: two intervals can share a register if and only if they have no position in common.
-//! Relies on: [THS98] for intervals with holes.
+//! Relies on: \[THS98\] for intervals with holes.
 //!
 //! ```text
 //! b0: -> b1 b2              v0    v1    v2

@@ -29,7 +29,7 @@
 //! Ensures: a plan that fits, and a bound. No plan costs less among those that agree about what is decided beforehand: which
 //! values cross bundles in registers, which operand of an instruction is folded, and which blocks are decided about
 //! together.
-//! Relies on: Lagrangian relaxation [Geo74]; see [`model`] for the program and an example.
+//! Relies on: Lagrangian relaxation \[Geo74\]; see [`model`] for the program and an example.
 //!
 //! A value is live across two calls that are seldom reached, and calls destroy both registers. A store after its definition
 //! would be executed once, one in each arm 0.02 times in all:

@@ -8,7 +8,7 @@
 //!     L(λ)  =  Σ least cost of a component, with multipliers  +  cost of registers bought  −  Σ λ · K
 //! ```
 //!
-//! is at most the cost of any labelling that satisfies the constraints [Geo74]. In the example of [`super::model`],
+//! is at most the cost of any labelling that satisfies the constraints \[Geo74\]. In the example of [`super::model`],
 //!
 //! ```text
 //!     L
@@ -22,7 +22,7 @@
 //! ```
 //!
 //! The greatest L is sought. A multiplier rises where its constraint is violated, and falls where there is slack,
-//! in steps of Polyak's length [Pol69]. Each multiplier's share of a step goes by its frequency and its size, and by how
+//! in steps of Polyak's length \[Pol69\]. Each multiplier's share of a step goes by its frequency and its size, and by how
 //! steadily it has gone one way ([`Multiplier`]).
 //!
 //! An implication has a multiplier, too: its premise pays it, and its source receives it, and so does the node that makes it

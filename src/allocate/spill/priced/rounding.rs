@@ -37,7 +37,7 @@ pub(super) enum Priority {
     Loss,
     /// By that loss, for each unit of capacity that the component could take.
     LossBySize,
-    /// By that loss, for what the component pays in multipliers: Pirkul's order for knapsacks with several constraints [Pir87].
+    /// By that loss, for what the component pays in multipliers: Pirkul's order for knapsacks with several constraints \[Pir87\].
     LossByCharge,
 }
 

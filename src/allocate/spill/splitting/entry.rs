@@ -345,7 +345,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// For each loop, by its header: the largest number of values that are live at a time, for each of the sets of [`Limits`].
+/// For each loop, by its header: the largest number of values that are live at a time, for each of the sets of [`Limits`](crate::allocate::pressure::limits::Limits).
 pub(in crate::allocate::spill) struct Pressures(SecondaryMap<Block, Counts>);
 
 impl Pressures {

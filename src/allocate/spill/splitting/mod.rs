@@ -1,6 +1,6 @@
 //! Splitting live ranges: a value is in registers in one part of its life, and in memory in another.
 //!
-//! - [`walk`]: block by block, which values are in registers at each instruction. Where they do not fit, the one whose next
+//! - [`walk`](mod@walk): block by block, which values are in registers at each instruction. Where they do not fit, the one whose next
 //!   use is farthest away leaves;
 //! - [`guide`]: the questions that the walk asks: which values enter a block in registers, and which stay after an
 //!   instruction;
@@ -15,7 +15,7 @@
 //!
 //! Requires: conventional SSA form.
 //! Ensures: a plan in which all values fit, and stores are where they cost least.
-//! Relies on: [Hack, "Spilling with Belady's Algorithm"]; [BH09] for the values at the heads of blocks.
+//! Relies on: [Hack, "Spilling with Belady's Algorithm"]; \[BH09\] for the values at the heads of blocks.
 //!
 //! `testdata/phases/spill/cold_stores.belady.txt`, where the calls in b1 and b2 destroy both registers. The value is stored
 //! in those two blocks, which are seldom executed, and not after its definition:

@@ -3,7 +3,7 @@
 //! A value may be in a register in one part of its life and in memory in another. The consequences for the borders of
 //! blocks, and the stores, are the business of [`super::edges`].
 //!
-//! Relies on: [Hack, "Spilling with Belady's Algorithm"] ([`Entry::Nearest`]); [BH09] ([`Entry::Predecessors`]).
+//! Relies on: [Hack, "Spilling with Belady's Algorithm"]; \[BH09\].
 
 use super::edges::{Decided, connect};
 use super::entry::{Candidate, Entries};
