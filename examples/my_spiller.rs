@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use chordal::allocate::allocators::Preset;
 use chordal::allocate::failure::Unsupported;
 use chordal::allocate::pipeline::{self, Allocate as _, WithSpiller};
-use chordal::allocate::spill::{Abilities, Plan, PlanBuilder, Problem, Spiller};
+use chordal::allocate::spill::{Abilities, Plan, PlanBuilder, Problem, SpillSet, Spiller};
 use chordal::analysis::{NEVER, next_uses_in_blocks};
 use chordal::machine::{Point, Value, parse};
 use cranelift_entity::SecondaryMap;
@@ -27,19 +27,22 @@ impl Spiller for Farthest {
         let mut plan = PlanBuilder::new(problem);
         let crossing = function.blocks.keys().flat_map(|block| problem.liveness().live_out(block).iter().copied());
         let phis = function.blocks.values().flat_map(|data| data.phis.iter().map(|phi| phi.def));
-        let wanted = requested.iter().filter(|&(_, &is_requested)| is_requested).map(|(value, _)| value);
-        crossing.chain(phis).chain(wanted).for_each(|value| plan.in_memory(value));
+        let set = SpillSet::anyway(problem, requested)?;
+        let anyway = function.values.keys().filter(|&value| set.spilled[value]);
+        crossing.chain(phis).chain(anyway).for_each(|value| plan.in_memory(value));
         for block in function.blocks.keys() {
             // The values in registers, and for each the next instruction that uses it.
             let mut registers: Vec<(Value, u32)> = Vec::new();
             for (index, inst) in function.block_insts(block).enumerate() {
+                // Nothing can stand between terminators.
+                let at = Point { block, index: index as u32 }.min(function.before_terminators(block));
                 let first = function.insts[inst].operands.start as usize;
                 let operands = || function.operands(inst).iter().zip(&next_use[first..]);
                 for (operand, &next) in operands().filter(|(operand, _)| !operand.is_def()) {
                     match registers.iter_mut().find(|(value, _)| *value == operand.value) {
                         Some(resident) => resident.1 = next,
                         None => {
-                            plan.reload(Point { block, index: index as u32 }, operand.value);
+                            plan.reload(at, operand.value);
                             registers.push((operand.value, next));
                         }
                     }

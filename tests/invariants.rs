@@ -9,7 +9,7 @@ use chordal::allocate::assign::{Coloured, Evictable, Refusal, assign, colour_gra
 use chordal::allocate::cssa::{Coalescing, Conventional};
 use chordal::allocate::destruct::{DestructionCounts, Notion, Source, destruct, unsplit::unsplit};
 use chordal::allocate::pipeline::{Allocate as _, Strategy};
-use chordal::allocate::spill::strategies::spiller;
+use chordal::allocate::spill::strategies::spiller_within_reach;
 use chordal::allocate::spill::verify::verify;
 use chordal::allocate::spill::{EdgeRefill, EdgeSource, Memory, Problem, Spilled, plan, write};
 
@@ -646,7 +646,7 @@ fn placed(function: &Function, allocator: &str) -> Placed {
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let spiller = spiller(assignment.spilling(), policy.effort);
+    let (spiller, _) = spiller_within_reach(assignment.spilling(), policy.effort, &conventional.function, &liveness);
     let downstream = assignment.downstream();
     let problem = Problem::new(&conventional, &order, &dominators, &liveness, policy, downstream, spiller.abilities());
     let problem = problem.expect("the function has values of few classes");

@@ -3,15 +3,16 @@
 use crate::support::random::{Shape, random_function, shapes};
 use chordal::allocate::allocators::{AssignmentStrategy, Preset, RegisterCoalescing};
 use chordal::allocate::pipeline::{Report, allocate};
-use chordal::allocate::spill::{Certificate, Choice, Effort};
+use chordal::allocate::spill::strategies::{OPTIMAL, PRICED, SpillStrategy};
+use chordal::allocate::spill::{Certificate, Effort};
 use chordal::machine::{Function, print};
 
 /// The report of `tuned` with another way of spilling and coalescing.
-fn report(function: &Function, choice: Choice, effort: Effort, coalescing: RegisterCoalescing) -> Option<Report> {
+fn report(function: &Function, strategy: SpillStrategy, effort: Effort, coalescing: RegisterCoalescing) -> Option<Report> {
     let mut preset = Preset::named("tuned").expect("it exists");
     preset.spill.effort = effort;
     let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
-    dominance.spilling = choice;
+    dominance.spilling = strategy;
     dominance.coalesce(coalescing);
     allocate(function, preset).ok().map(|(_, report)| report)
 }
@@ -34,10 +35,10 @@ fn nothing_is_better_than_the_optimum() {
         let shape = Shape { dead_phis: false, ..shape };
         for seed in 0..8 {
             let function = random_function(seed, &shape);
-            let spilled = |choice, effort| report(&function, choice, effort, RegisterCoalescing::Chunks);
-            let Some(best) = spilled(Choice::Optimal, Effort::Usual) else { continue };
-            let known = spilled(Choice::Priced, Effort::Usual).expect("the same can be allocated");
-            let thorough = spilled(Choice::Priced, Effort::More).expect("the same can be allocated");
+            let spilled = |strategy, effort| report(&function, strategy, effort, RegisterCoalescing::Chunks);
+            let Some(best) = spilled(OPTIMAL, Effort::Usual) else { continue };
+            let known = spilled(PRICED, Effort::Usual).expect("the same can be allocated");
+            let thorough = spilled(PRICED, Effort::More).expect("the same can be allocated");
             let place = format!("shape {number}, seed {seed}\n{}", print(&function));
             let [best, known_spilling, thorough] = [&best, &known, &thorough].map(certificate);
             // A bound of the usual effort is for plans that decide about some blocks together, which the optimum need not
@@ -47,7 +48,7 @@ fn nothing_is_better_than_the_optimum() {
             // more.
             spilled_better += usize::from(!at_most(known_spilling.cost, best.cost));
             spilled_worse += usize::from(!at_most(best.cost, known_spilling.cost));
-            let coalesced = report(&function, Choice::Priced, Effort::Usual, RegisterCoalescing::Optimal);
+            let coalesced = report(&function, PRICED, Effort::Usual, RegisterCoalescing::Optimal);
             let coalesced = coalesced.expect("the same can be allocated");
             let (best, known) = (coalesced.recolouring, known.recolouring);
             let bound = best.bound.expect("a program tells its bound");

@@ -11,8 +11,9 @@ use chordal::allocate::allocators::{AssignmentStrategy, PRESETS, Preset};
 use chordal::allocate::cssa::Coalescing;
 use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::{Report, allocate};
+use chordal::allocate::spill::strategies::{PRICED, SpillStrategy};
 use chordal::allocate::spill::verify::{Fault, verify};
-use chordal::allocate::spill::{Choice, Plan, Refill, Site, Store};
+use chordal::allocate::spill::{Plan, Refill, Site, Store};
 use chordal::check::check;
 use chordal::machine::{Block, Edit, Function, Inst, Location, Overlay, Point, SlotData, parse};
 use cranelift_entity::EntityRef;
@@ -45,7 +46,7 @@ mod cssa {
         let copies = |name, preset| by(name, preset).1.conversion.copies_after;
         let swapped = [Coalescing::Pairwise, Coalescing::Value];
         assert_eq!(swapped.map(|coalescing| copies("swap_problem", Preset { coalescing, ..spill_free() })), [6, 3]);
-        assert_eq!(copies("crowded_labels", spill_free()) - copies("crowded_labels", spilling(Choice::Priced)), 9);
+        assert_eq!(copies("crowded_labels", spill_free()) - copies("crowded_labels", spilling(PRICED)), 9);
     }
 
     /// φs at labels that are crowded define the program's names.
@@ -56,11 +57,11 @@ mod cssa {
     }
 }
 
-/// `spill-free` with another choice of values to spill.
-fn spilling(choice: Choice) -> Preset {
+/// `spill-free` with another way to spill.
+fn spilling(strategy: SpillStrategy) -> Preset {
     let mut preset = spill_free();
     let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
-    dominance.spilling = choice;
+    dominance.spilling = strategy;
     preset
 }
 
@@ -75,7 +76,7 @@ mod spilling {
     fn spilled_values_and_copies_within_a_home_are_counted() {
         assert_eq!(spill(&fixture("too_many")).1.counts.values, 1);
         assert_eq!(report("read_before_call").spill.values, 0);
-        let spilled = spill_as(spilling(Choice::Priced), &fixture("crowded_labels")).1;
+        let spilled = spill_as(spilling(PRICED), &fixture("crowded_labels")).1;
         assert_eq!(spilled.counts.optimisations.coalesced_copies, 4);
     }
 

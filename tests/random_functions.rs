@@ -5,10 +5,11 @@ use crate::support::interpret::compare;
 use crate::support::presets::variants;
 use crate::support::random::{Shape, damaged, jumping, random_function, shapes};
 use crate::support::reach::reached;
+use chordal::allocate::HAS_SOLVER;
 use chordal::allocate::allocators::{AssignmentStrategy, Preset};
 use chordal::allocate::failure::Failure;
 use chordal::allocate::pipeline::allocate;
-use chordal::allocate::spill::{Choice, Entry};
+use chordal::allocate::spill::strategies::{self, PRICED};
 use chordal::analysis::{Bundles, Liveness, PinLiveness};
 use chordal::machine::{
     Block, BlockData, Function, Inst, InstData, InstFlags, InstKind, Operand, Phi, Role, parse, print, validate,
@@ -201,13 +202,13 @@ fn random_functions_are_allocated() {
 #[test]
 fn what_a_jump_defines_crosses_edges_without_code_only_where_values_move() {
     let function = fixture("jump_and_goto");
-    for choice in [Choice::Lightest, Choice::Farthest(Entry::Nearest), Choice::Farthest(Entry::Predecessors), Choice::Priced] {
+    for strategy in strategies::ALL.into_iter().filter(|&strategy| HAS_SOLVER || strategy != strategies::OPTIMAL) {
         for (name, is_refused) in [("ch-o3", true), ("tuned", false)] {
             let mut preset = Preset::named(name).expect("it exists");
             let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else {
                 unreachable!("both choose what to spill")
             };
-            dominance.spilling = choice;
+            dominance.spilling = strategy;
             match allocate(&function, preset) {
                 Ok(_) => assert!(!is_refused, "{preset:?}"),
                 Err(Failure::Unsupported(_)) => assert!(is_refused, "{preset:?}"),
@@ -226,7 +227,7 @@ fn what_a_jump_defines_meets_others_at_landing_pads() {
         let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else {
             unreachable!("both choose what to spill")
         };
-        dominance.spilling = Choice::Priced;
+        dominance.spilling = PRICED;
         let function = fixture("beside_outputs_at_pads");
         let (overlay, _) = allocate(&function, preset).unwrap_or_else(|failure| panic!("{preset:?}: {failure}"));
         for path in 0..4 {

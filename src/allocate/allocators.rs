@@ -6,7 +6,8 @@ use crate::allocate::destruct;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::recolour::Recolouring;
 use assign::{PinPolicy, Preference};
-use spill::{Choice, Downstream, Effort, Entry, LoadLowering};
+use spill::strategies::{self, SpillStrategy};
+use spill::{Downstream, Effort, LoadLowering};
 use std::time::Duration;
 
 /// How to allocate: choices that do not depend on each other.
@@ -54,7 +55,7 @@ pub enum AssignmentStrategy {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DominanceOrder {
     /// Which values are spilled.
-    pub spilling: Choice,
+    pub spilling: SpillStrategy,
     pub assign: assign::Policy,
     /// Whether copies are coalesced once all registers are chosen.
     pub recolouring: Recolouring,
@@ -155,7 +156,7 @@ impl AssignmentStrategy {
     }
 
     /// Which values are spilled before registers are given.
-    pub fn spilling(&self) -> Option<Choice> {
+    pub fn spilling(&self) -> Option<SpillStrategy> {
         self.dominance_order().map(|order| order.spilling)
     }
 
@@ -186,7 +187,7 @@ impl AssignmentStrategy {
 
     /// Whether integer programs have to be solved.
     pub fn needs_solver(&self) -> bool {
-        self.spilling() == Some(Choice::Optimal) || self.recolouring() == Recolouring::Optimal
+        self.spilling() == Some(strategies::OPTIMAL) || self.recolouring() == Recolouring::Optimal
     }
 
     /// The choices that spilling has to know about.
@@ -229,7 +230,7 @@ pub const PLAIN: Preset = Preset {
 };
 
 const PLAIN_ORDER: DominanceOrder = DominanceOrder {
-    spilling: Choice::Lightest,
+    spilling: strategies::WEIGHT,
     assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid, split_ties: false, split_arguments: false },
     recolouring: Recolouring::Never,
     elimination: Elimination::SpillFree,
@@ -271,7 +272,7 @@ const SPILL_FREE: Preset = Preset {
 
 /// The best that is known in dominance order.
 const BEST: DominanceOrder = DominanceOrder {
-    spilling: Choice::Priced,
+    spilling: strategies::PRICED,
     assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold, split_ties: true, split_arguments: true },
     recolouring: Recolouring::Exchanges,
     elimination: Elimination::SpillFree,
@@ -296,7 +297,7 @@ const TUNED: Preset = Preset {
 const OPTIMAL: Preset = Preset {
     name: "optimal",
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
-        spilling: Choice::Optimal,
+        spilling: strategies::OPTIMAL,
         recolouring: Recolouring::Optimal,
         ..BEST
     }),
@@ -308,7 +309,7 @@ const OPTIMAL: Preset = Preset {
 const HACK: Preset = Preset {
     name: "hack",
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
-        spilling: Choice::Farthest(Entry::Nearest),
+        spilling: strategies::BELADY,
         assign: assign::Policy { pins: PinPolicy::Permute, ..PLAIN_ORDER.assign },
         recolouring: Recolouring::Chunks,
         ..PLAIN_ORDER
@@ -318,7 +319,7 @@ const HACK: Preset = Preset {
 
 /// Where values are in registers for a short time only.
 const SHORT: DominanceOrder = DominanceOrder {
-    spilling: Choice::AcrossBlocks,
+    spilling: strategies::ACROSS_BLOCKS,
     assign: assign::Policy { preference: Preference::FixedPoints, pins: PinPolicy::Repair, ..PLAIN_ORDER.assign },
     ..PLAIN_ORDER
 };
@@ -330,7 +331,7 @@ const LOCAL: Preset =
 /// `simple` \[PP05\]: every value is in memory.
 const SIMPLE: Preset = Preset {
     name: "simple",
-    assignment: AssignmentStrategy::DominanceOrder(DominanceOrder { spilling: Choice::Everything, ..SHORT }),
+    assignment: AssignmentStrategy::DominanceOrder(DominanceOrder { spilling: strategies::EVERYWHERE, ..SHORT }),
     spill: spill::Policy { keep_loaded: false, ..PLAIN.spill },
     ..LOCAL
 };

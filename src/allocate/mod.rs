@@ -51,5 +51,5 @@ mod sink;
 pub mod spill;
 mod ssa;
 
-/// Whether this build can solve integer programs, which `Choice::Optimal` and `Recolouring::Optimal` need.
+/// Whether this build can solve integer programs, which `--spill optimal` and `Recolouring::Optimal` need.
 pub const HAS_SOLVER: bool = cfg!(feature = "optimal");

@@ -23,8 +23,8 @@ use crate::allocate::failure::{Defect, Failure, Unsupported};
 use crate::allocate::observe::{Observer, Phase, Stage};
 use crate::allocate::recolour::{Recolouring, RecolouringCounts};
 use crate::allocate::regalloc2::{self, Algorithm};
-use crate::allocate::spill::strategies::spiller_within_reach;
-use crate::allocate::spill::{Choice, Memory, Problem, SpillCounts, Spilled, Spiller, spill};
+use crate::allocate::spill::strategies::{SpillStrategy, spiller_within_reach};
+use crate::allocate::spill::{Memory, Problem, SpillCounts, Spilled, Spiller, spill};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Block, ClassInfo, Edit, Function, InstFlags, Overlay, RegSet, Value};
@@ -426,7 +426,8 @@ fn convert(
     clock.lap(Phase::Analysis);
     let interference = Interference::new(function, dominators, &liveness);
     let mut conventional = cssa::conventional(function, order, dominators, &interference, coalescing, preset.spare_jumps);
-    let splits = spiller.map_or_else(|| preset.assignment.spilling().is_some_and(Choice::splits), |it| it.abilities().splits);
+    let splits =
+        spiller.map_or_else(|| preset.assignment.spilling().is_some_and(SpillStrategy::splits), |it| it.abilities().splits);
     if coalescing == Coalescing::Pairwise && splits {
         conventional = cssa::rejoin(conventional, dominators);
     }

@@ -5,7 +5,8 @@ use crate::allocate::assign::PinPolicy;
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct::{Merging, Notion, Source};
 use crate::allocate::eliminate::SwapPolicy;
-use crate::allocate::spill::{self, Effort, Entry, LoadLowering};
+use crate::allocate::spill::strategies::{self, SpillStrategy};
+use crate::allocate::spill::{Effort, LoadLowering};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// A choice between a few possibilities.
@@ -63,30 +64,21 @@ impl Choice for Elimination {
     ];
 }
 
-impl Choice for spill::Choice {
+impl Choice for SpillStrategy {
     const PLACEHOLDER: &str = "WHICH";
-    const ALL: &[(Self, &str, &str)] = &[
-        (spill::Choice::Lightest, "weight", "The lightest where too many are live, for all their lives"),
-        (spill::Choice::Farthest(Entry::Nearest), "belady", "Those used farthest away, block by block; the lecture's"),
-        (
-            spill::Choice::Farthest(Entry::Predecessors),
-            "min",
-            "Those used farthest away; loops keep what they use in registers (Braun and Hack)",
-        ),
-        (
-            spill::Choice::Priced,
-            "priced",
-            "Those that cost least, where they cost least: registers have prices, and live ranges are cut where it is cheapest",
-        ),
-        (
-            spill::Choice::Optimal,
-            "optimal",
-            "Those that cost least, where they cost least, by integer programming (not in every build)",
-        ),
-        (spill::Choice::AcrossBlocks, "across-blocks", "Those that are live from one block to another"),
-        (spill::Choice::Everything, "everywhere", "All"),
-    ];
+    const ALL: &[(Self, &str, &str)] = &SPILL_STRATEGIES;
 }
+
+const SPILL_STRATEGIES: [(SpillStrategy, &str, &str); strategies::ALL.len()] = {
+    let mut rows = [(strategies::WEIGHT, "", ""); strategies::ALL.len()];
+    let mut row = 0;
+    while row < rows.len() {
+        let strategy = strategies::ALL[row];
+        rows[row] = (strategy, strategy.name, strategy.about);
+        row += 1;
+    }
+    rows
+};
 
 /// The ways in which values related by φs come to share slots. The others are for variables that share registers.
 impl Choice for Coalescing {

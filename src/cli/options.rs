@@ -6,7 +6,7 @@ use super::switches::{self, CliOption, OPTIONS, Switch};
 use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{AssignmentStrategy, Preset};
 use crate::allocate::pipeline::Strategy;
-use crate::allocate::spill;
+use crate::allocate::spill::strategies;
 use crate::llvm::{Algorithm, Stock};
 use crate::measure::stats::{Options, OwnOptions};
 use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
@@ -242,7 +242,7 @@ impl AllocatorOptions {
             && order.spilling.splits()
             && !order.elimination.is_frugal()
         {
-            order.spilling = spill::Choice::Lightest;
+            order.spilling = strategies::WEIGHT;
         }
         self.0.iter().try_for_each(|given| given.check(&preset))?;
         check_shared_slots(&preset.assignment)?;

@@ -7,7 +7,7 @@ use super::choices::{self, Choice};
 use crate::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct;
-use crate::allocate::spill;
+use crate::allocate::spill::strategies;
 use clap::builder::{TypedValueParser as _, ValueParser};
 use std::time::Duration;
 
@@ -179,7 +179,7 @@ pub static OPTIONS: &[CliOption] = &[
             "spill",
             Readers::DominanceOrder,
             &OneOf {
-                get: |preset| preset.assignment.spilling().unwrap_or(spill::Choice::Lightest),
+                get: |preset| preset.assignment.spilling().unwrap_or(strategies::WEIGHT),
                 set: |preset, value| in_order(preset, |order| order.spilling = value),
             },
             "Which values are spilled",
@@ -570,7 +570,7 @@ impl Readers {
             Readers::WholeRanges => !order.spilling.splits(),
             Readers::SharedWholeRanges => !order.spilling.splits() && order.elimination.is_frugal(),
             Readers::SplitRanges => order.spilling.splits(),
-            Readers::Prices => matches!(order.spilling, spill::Choice::Priced | spill::Choice::Optimal),
+            Readers::Prices => order.spilling.has_prices(),
             Readers::Solver => preset.assignment.needs_solver(),
             Readers::Destruction => false,
         }

@@ -1,6 +1,7 @@
 //! Tests of `chordal compile` and `chordal list`, and of rules for all commands.
 
 use super::folder::{Folder, PROGRAM_PRINTS, assert_fails, assert_usage, chordal};
+use chordal::allocate::spill::strategies;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::fs;
@@ -867,7 +868,8 @@ fn wrong_usage() {
     with("--registers", "r8,r9,r10,r11", "at least one of rax rbx rcx rdx is needed");
     with("--emit", "elf", "[possible values: asm, obj]");
     with("--swap", "mov", "[possible values: auto, xchg, xor]");
-    with("--spill", "none", "[possible values: weight, belady, min, priced, optimal, across-blocks, everywhere]");
+    let strategies = strategies::ALL.map(|strategy| strategy.name).join(", ");
+    with("--spill", "none", &format!("[possible values: {strategies}]"));
     if !chordal::allocate::HAS_SOLVER {
         with("--spill", "optimal", "built without a solver for integer programs; `make optimal` builds one");
         with("--coalesce", "optimal", "built without a solver");

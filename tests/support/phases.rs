@@ -7,9 +7,9 @@ use chordal::allocate::changes::Changes;
 use chordal::allocate::cssa::{self, Coalescing, Conventional};
 use chordal::allocate::eliminate;
 use chordal::allocate::failure::{Defect, Failure};
-use chordal::allocate::spill::strategies::spiller;
+use chordal::allocate::spill::strategies::{SpillStrategy, spiller_within_reach};
 use chordal::allocate::spill::verify::verify;
-use chordal::allocate::spill::{Choice, Plan, Problem, Spilled, plan, write};
+use chordal::allocate::spill::{Plan, Problem, Spilled, plan, write};
 use chordal::analysis::{Dominators, Interference, Liveness, Order, PinLiveness};
 use chordal::machine::{Function, Overlay, print};
 use cranelift_entity::SecondaryMap;
@@ -39,12 +39,13 @@ pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T
 
 /// As [`with_plan`], with any allocator.
 pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
-    let splits = preset.coalescing == Coalescing::Pairwise && preset.assignment.spilling().is_some_and(Choice::splits);
+    let splits = preset.coalescing == Coalescing::Pairwise && preset.assignment.spilling().is_some_and(SpillStrategy::splits);
     let conventional = if splits { convert_to_split(function) } else { convert(function, preset.coalescing) };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);
-    let spiller = spiller(preset.assignment.spilling(), preset.spill.effort);
+    let (strategy, effort) = (preset.assignment.spilling(), preset.spill.effort);
+    let (spiller, _) = spiller_within_reach(strategy, effort, &conventional.function, &liveness);
     let (policy, downstream) = (preset.spill, preset.assignment.downstream());
     let problem = Problem::new(&conventional, &order, &dominators, &liveness, policy, downstream, spiller.abilities());
     let problem = problem.unwrap_or_else(|message| panic!("{message}\n{}", print(function)));

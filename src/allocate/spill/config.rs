@@ -24,7 +24,7 @@ pub struct Policy {
     /// Every instruction costs a little, however seldom it is executed and however little it does. ([`weigh_size`](crate::allocate::cost::weigh_size) has
     /// already raised the frequencies accordingly.)
     pub weigh_size: bool,
-    /// How long [`Choice::Priced`] searches, and so how good the plan is with which [`Choice::Optimal`] begins.
+    /// How long [`PRICED`](super::strategies::PRICED) searches, and so how good the plan is with which [`OPTIMAL`](super::strategies::OPTIMAL) begins.
     pub effort: Effort,
     /// The time that each phase may take to solve the integer programs of one function.
     pub solver: Duration,
@@ -53,30 +53,6 @@ pub struct Downstream {
     /// How assignment treats registers that the program occupies. If it moves values, it can also move them to where
     /// they meet, so that they can cross edges without code in registers.
     pub pins: PinPolicy,
-}
-
-/// Which values are spilled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Choice {
-    /// Those of least weight, where too many are live.
-    Lightest,
-    /// Those that are live across blocks; then, where too many are live within a block, those of least weight.
-    AcrossBlocks,
-    /// All.
-    Everything,
-    /// Those whose next use is farthest away, until that use.
-    Farthest(Entry),
-    /// Those that cost least, for the parts of their lives in which they cost least, as nearly as can be found out quickly.
-    Priced,
-    /// Those that cost least, by integer programming. Not every build can do that ([`crate::allocate::HAS_SOLVER`]).
-    Optimal,
-}
-
-impl Choice {
-    /// Whether a value may be in a register in one part of its life, and in memory in another.
-    pub fn splits(self) -> bool {
-        matches!(self, Choice::Farthest(_) | Choice::Priced | Choice::Optimal)
-    }
 }
 
 /// How Belady's algorithm decides which values are in registers at the heads of blocks.

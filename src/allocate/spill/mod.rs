@@ -55,9 +55,10 @@ pub mod strategies;
 mod weights;
 mod whole;
 
-pub use config::{Choice, Downstream, Effort, Entry, LoadLowering, Policy};
+pub use config::{Downstream, Effort, Entry, LoadLowering, Policy};
 pub use plan::{Home, Homes, Plan, PlanBuilder, Refill, Site, Store, verify};
 pub use problem::{Abilities, Problem, Shortage};
+pub use spill_set::SpillSet;
 pub use spilled::{Certificate, EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, Optimisations, SpillCounts, Spilled};
 pub use spiller::Spiller;
 

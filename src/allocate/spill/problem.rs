@@ -16,7 +16,7 @@ use crate::allocate::pressure::demand::{Demand, Excess, LastUse, foldable_operan
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::ssa::conventional::Conventional;
-use crate::analysis::{Bundles, Dominators, Liveness, Loops, Order, PinLiveness, Untouched};
+use crate::analysis::{Bundles, Dominators, Liveness, Loops, NextUses, Order, PinLiveness, Untouched};
 use crate::machine::{Block, Function, Inst, InstData, InstFlags, InstKind, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::cell::OnceCell;
@@ -37,6 +37,7 @@ pub struct Problem<'a> {
     pub(super) loops: Loops,
     /// Values that have to stay in registers.
     pub(super) unspillable: EntitySet<Value>,
+    defined_by_terminators: OnceCell<EntitySet<Value>>,
     /// The instructions that compute constants outside φ-webs.
     pub(super) constants: Constants,
     /// The instructions that compute constants in φ-webs. Only if live ranges are split are these rematerialised, too.
@@ -63,7 +64,9 @@ pub struct Problem<'a> {
 /// The default is a spiller that has a value in memory all its life or not at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Abilities {
-    /// A value may be in a register in one part of its life, and in memory in another.
+    /// A value may be in a register in one part of its life and in memory in another, φs included. Then more values can be computed
+    /// again: members of φ-webs, and those that one other value is enough for ([`Refill::Recompute`]). Reloads that last, also into
+    /// other blocks, do not take it.
     pub splits: bool,
     /// The spiller decides which values are in registers at landing pads, where no code can bring them. Otherwise all values
     /// arrive there in memory, except for those that cannot be in memory.
@@ -108,6 +111,7 @@ impl<'a> Problem<'a> {
             weights: OnceCell::new(),
             loops,
             unspillable,
+            defined_by_terminators: OnceCell::new(),
             constants,
             web_constants,
             recomputable: if splits && policy.rematerialise { recomputable(conventional, liveness) } else { Constants::new() },
@@ -137,10 +141,39 @@ impl<'a> Problem<'a> {
         self.liveness
     }
 
-    /// Whether a value may be in memory. A value may not if inline assembly that jumps (`asm goto`) defines it and it is
-    /// used where the assembly jumps to, since no store can stand on that way.
+    /// The loops of the function.
+    pub fn loops(&self) -> &Loops {
+        &self.loops
+    }
+
+    /// How far away values are used next, over all ways that control can take. Each call computes it anew.
+    pub fn next_uses(&self) -> NextUses<'a> {
+        NextUses::new(&self.conventional.function, self.order, self.liveness, &self.loops)
+    }
+
+    /// Whether a value may be in memory, which takes a store after its definition. Such a store can stand neither between
+    /// the terminators of a block, nor on all ways out of inline assembly that jumps (`asm goto`).
     pub fn can_be_in_memory(&self, value: Value) -> bool {
-        !self.unspillable.contains(value)
+        !self.unspillable.contains(value) && !self.defined_by_terminators().contains(value)
+    }
+
+    fn defined_by_terminators(&self) -> &EntitySet<Value> {
+        self.defined_by_terminators.get_or_init(|| {
+            let Conventional { function, .. } = self.conventional;
+            let mut defined = EntitySet::new();
+            for block in function.blocks.keys() {
+                let terminators = function.block_insts(block).rev();
+                let terminators = terminators.take_while(|&inst| function.insts[inst].is(InstFlags::TERMINATOR));
+                let operands = terminators.flat_map(|inst| function.operands(inst)).filter(|operand| operand.is_def());
+                defined.extend(operands.map(|operand| operand.value));
+            }
+            defined
+        })
+    }
+
+    /// The operands, by index, that an instruction can access in memory itself; of them one may be folded.
+    pub fn foldable(&self, inst: Inst) -> impl Iterator<Item = usize> {
+        foldable_operands(&self.conventional.function, inst, self.policy.fold)
     }
 
     /// The registers that an instruction lacks; `None` if it has enough.
@@ -148,7 +181,7 @@ impl<'a> Problem<'a> {
     /// `after` are the values that stay in registers past the instruction, each once, in any order. They are in registers
     /// before it as well, so the instruction's definitions are not among them: these are counted in any case. Other values
     /// that it reads take registers only while it reads them. The operand of index `folded` takes none. A register that a
-    /// later phase needs to stay free ([`Downstream::spare`]) counts as occupied.
+    /// later phase would have free ([`Downstream::spare`]) counts as occupied, as long as one of `after` can leave for it.
     ///
     /// After a shortage, take a value out of `after` that relieves it ([`Shortage::is_relieved_by`]), and ask again. If
     /// there is none, fold an operand, or give up: the instruction alone needs more registers than there are.
@@ -160,11 +193,16 @@ impl<'a> Problem<'a> {
         let mut through = Counts::default();
         after.iter().for_each(|&value| self.limits.count(&mut through, function.values[value].class, 1));
         let demand = Demand::of(function, &self.limits, inst, folded, last_use);
-        let excess = demand.excess(&self.limits, &through, &occupancy, self.limits.spare()).or_else(|| {
+        let excess = |spare: usize| demand.excess(&self.limits, &through, &occupancy, spare);
+        let misfit = || {
             let live = after.iter().map(|&value| (value, None));
             feasible::misfit(function, &self.limits, inst, &occupancy, live, folded, last_use)
-        });
-        excess.map(|Excess { set, .. }| Shortage { problem: self, set })
+        };
+        let shortage = |Excess { set, .. }: Excess| Shortage { problem: self, set };
+        let with_spare = excess(self.limits.spare())
+            .map(shortage)
+            .filter(|shortage| after.iter().any(|&value| shortage.is_relieved_by(value)));
+        with_spare.or_else(|| excess(0).or_else(misfit).map(shortage))
     }
 
     /// The weight of each value: its accesses, each of them 1 + 10^(loop depth), divided by the number of instructions and
@@ -194,7 +232,7 @@ impl<'a> Problem<'a> {
     }
 
     /// How a value gets back into a register.
-    pub(super) fn refill(&self, value: Value) -> Refill {
+    pub fn refill(&self, value: Value) -> Refill {
         let member = || self.web_constants[value].expand().filter(|_| self.abilities.splits);
         let constant = self.constants[value].expand().or_else(member).filter(|_| self.policy.rematerialise);
         constant.map_or(Refill::Load, Refill::Rematerialise)
@@ -233,7 +271,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Whether an instruction copies between values of one home. If both are in memory, the copy does nothing [PP09, §6.3].
-    pub(super) fn copies_within_home(&self, inst: Inst) -> bool {
+    pub fn copies_within_home(&self, inst: Inst) -> bool {
         let Conventional { function, webs, .. } = self.conventional;
         if function.insts[inst].kind != InstKind::Copy || !self.policy.memory_coalesce {
             return false;
@@ -255,7 +293,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The cost of a refill in a block of this frequency.
-    pub(super) fn cost_of_refill(&self, refill: Refill, frequency: f64) -> f64 {
+    pub fn cost_of_refill(&self, refill: Refill, frequency: f64) -> f64 {
         let added = match refill {
             Refill::Load => cost::RELOAD,
             Refill::Rematerialise(inst) | Refill::Recompute { inst, .. } if self.dear.contains(inst) => {
@@ -280,7 +318,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The cost of a refill on an edge, with that of the jump that the edge's own block needs if it has one.
-    pub(super) fn cost_on_edge(&self, refill: Refill, from: Block, to: Block) -> f64 {
+    pub fn cost_on_edge(&self, refill: Refill, from: Block, to: Block) -> f64 {
         let function = &self.conventional.function;
         let frequency = cost::edge(function, from, to);
         let jump = if function.blocks[from].on_edge { self.cost(cost::JUMP, frequency) } else { 0.0 };

@@ -23,6 +23,17 @@ pub struct SpillSet {
 }
 
 impl SpillSet {
+    /// The values that are in memory, or computed again, whoever decides: those that assignment asks for, and those that cross edges
+    /// where no code can stand and find no register there.
+    ///
+    /// # Errors
+    /// If one of them cannot be in memory.
+    pub fn anyway(problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Self, Unsupported> {
+        let mut set = SpillSet::requested(problem, requested)?;
+        set.add_crossing(problem)?;
+        Ok(set)
+    }
+
     /// The values that assignment asks for.
     ///
     /// # Errors

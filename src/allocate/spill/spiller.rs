@@ -16,8 +16,11 @@ pub trait Spiller: Sync {
     /// The kinds of plans that it makes.
     fn abilities(&self) -> Abilities;
 
-    /// Makes a plan. The requested values have to be in memory wherever they live, because assignment has found no registers
-    /// for them. Each time that assignment asks again, there are more of them.
+    /// Makes a plan. The requested values have to be in memory from their definitions on, because assignment has found no
+    /// registers for them; reloads may last within a block. Each time that assignment asks again, there are more of them.
+    ///
+    /// Where values cross edges at which no code can stand, they have to be in memory or to meet in registers: begin with
+    /// [`SpillSet::anyway`](super::SpillSet::anyway), which decides that.
     ///
     /// # Errors
     /// If there is no plan, because an instruction alone needs more registers than there are.

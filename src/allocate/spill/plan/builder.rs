@@ -9,8 +9,9 @@ use crate::allocate::failure::Unsupported;
 use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spilled::SpillCounts;
 use crate::analysis::Untouched;
-use crate::machine::{Function, Inst, Point, Value};
+use crate::machine::{Block, Function, Inst, Point, Value};
 use cranelift_entity::EntitySet;
+use std::collections::BTreeSet;
 
 /// A plan in the making, in which nothing is in memory yet.
 ///
@@ -32,6 +33,8 @@ pub struct PlanBuilder<'p> {
     refills: Vec<(Site, Value, Refill)>,
     stores: Vec<Store>,
     folds: Vec<(Inst, usize)>,
+    /// Values in memory that are in registers at the ends of blocks, too.
+    resident: BTreeSet<(Block, Value)>,
     /// The first value that was said to be in memory although it cannot be.
     stuck: Option<Value>,
 }
@@ -44,6 +47,7 @@ impl<'p> PlanBuilder<'p> {
             refills: Vec::new(),
             stores: Vec::new(),
             folds: Vec::new(),
+            resident: BTreeSet::new(),
             stuck: None,
         }
     }
@@ -63,9 +67,21 @@ impl<'p> PlanBuilder<'p> {
     }
 
     /// Gets a value into a register again, before the instruction at a point: loads the value, or rematerialises it if it is
-    /// a constant. The point must not be after a terminator. A value that is reloaded twice at one point is loaded twice.
+    /// a constant. Nothing can stand between terminators: what one of them reads is reloaded before the first
+    /// ([`Function::before_terminators`]). A value that is reloaded twice at one point is loaded twice.
     pub fn reload(&mut self, at: Point, value: Value) {
         self.refills.push((Site::At(at), value, self.problem.refill(value)));
+    }
+
+    /// Reloads a value on an edge that can take code, for the φs that take it there and for later uses.
+    pub fn reload_on(&mut self, from: Block, to: Block, value: Value) {
+        self.refills.push((Site::Edge { from, to }, value, self.problem.refill(value)));
+    }
+
+    /// Says that a value in memory is in a register at the end of a block, too, so that φs in registers can take it from there.
+    /// Otherwise they reload it on their edges.
+    pub fn resident_at_end(&mut self, block: Block, value: Value) {
+        self.resident.insert((block, value));
     }
 
     /// Stores a value to its home, at a point where it is in a register. This is only for values that are in memory for a
@@ -89,7 +105,9 @@ impl<'p> PlanBuilder<'p> {
         let Problem { conventional, downstream, .. } = self.problem;
         let function = &conventional.function;
         if let Some(value) = self.stuck {
-            return Err(Unsupported(format!("inline assembly that jumps defines {value}, which cannot be in memory")));
+            return Err(Unsupported(format!(
+                "no store can stand after the definition of {value}, which would have to be in memory"
+            )));
         }
         if let Some(at) = self.refills.iter().find_map(|&(site, ..)| between_terminators(function, site)) {
             return Err(Unsupported(format!("a spilled value is loaded between the terminators of {}", at.block)));
@@ -103,8 +121,12 @@ impl<'p> PlanBuilder<'p> {
         self.stores.sort_by_key(|store| (store.at, store.value));
         self.stores.dedup();
         let (memory_phis, on_edges) = phis(function, &self.in_memory);
-        self.refills.sort_by_key(|&(site, ..)| site);
-        self.refills.extend(on_edges);
+        let is_resident =
+            |site: Site, value: Value| matches!(site, Site::Edge { from, .. } if self.resident.contains(&(from, value)));
+        self.refills.extend(on_edges.into_iter().filter(|&(site, value, _)| !is_resident(site, value)));
+        // Those at one point stay in order; of those on one edge, each is there once.
+        self.refills.sort_by_key(|&(site, value, _)| (site, Some(value).filter(|_| matches!(site, Site::Edge { .. }))));
+        self.refills.dedup_by(|a, b| a == b && matches!(a.0, Site::Edge { .. }));
         let mut at_home = self.in_memory.clone();
         at_home.extend(self.stores.iter().filter(|store| store.home == store.value).map(|store| store.value));
         Ok(Plan {

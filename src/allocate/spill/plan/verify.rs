@@ -34,8 +34,8 @@ pub enum Fault {
     EdgeWithoutCode { from: Block, to: Block },
     #[error("{0} is not executed, but accesses memory")]
     Unexecuted(Inst),
-    #[error("at {0} more values cross edges without code in registers than there are registers for")]
-    Meeting(Bundle),
+    #[error("{values:?} cross edges without code in registers, for which there are not registers enough ({bundle})")]
+    Meeting { bundle: Bundle, values: Vec<Value> },
     #[error("{value} crosses the edge from {from} to {to} in a register, where no code can bring it to another one")]
     Crosses { value: Value, from: Block, to: Block },
 }
@@ -481,7 +481,7 @@ impl Verifier<'_> {
             let at = bundles.meeting(bundle);
             let mut room = Room::new(self.function, limits, at, self.pins.kept());
             if !values.iter().all(|&value| room.admit_crossing(self.function, bundles, value)) {
-                self.faults.push(Fault::Meeting(bundle));
+                self.faults.push(Fault::Meeting { bundle, values: values.iter().copied().collect() });
             }
         }
     }

@@ -51,7 +51,6 @@ use super::problem::{Abilities, Problem};
 use super::spill_set::SpillSet;
 use super::spiller::Spiller;
 use crate::allocate::failure::Unsupported;
-use crate::analysis::NextUses;
 use crate::machine::Value;
 use cranelift_entity::SecondaryMap;
 use entry::Pressures;
@@ -68,8 +67,7 @@ impl Spiller for Belady {
 
     fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
         let set = in_memory_anyway(problem, requested)?;
-        let borders = NextUses::new(&problem.conventional.function, problem.order, problem.liveness, &problem.loops);
-        let ahead = Ahead::new(problem, Some(borders));
+        let ahead = Ahead::new(problem, Some(problem.next_uses()));
         match self.0 {
             Entry::Nearest => walk(problem, &set, &ahead, &Nearest, &problem.pins),
             Entry::Predecessors => {
@@ -85,8 +83,7 @@ impl Spiller for Belady {
 /// # Errors
 /// If one of them cannot be in memory.
 pub fn in_memory_anyway(problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<SpillSet, Unsupported> {
-    let mut set = SpillSet::requested(problem, requested)?;
-    set.add_crossing(problem)?;
+    let mut set = SpillSet::anyway(problem, requested)?;
     set.drop_constants_without_register(problem, |_, _| true);
     Ok(set)
 }

@@ -61,9 +61,7 @@ impl Spiller for Which {
     }
 
     fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
-        let mut set = SpillSet::requested(problem, requested)?;
-        set.add_crossing(problem)?;
-        plan_for(problem, choose::choose(problem, *self, set)?)
+        plan_for(problem, choose::choose(problem, *self, SpillSet::anyway(problem, requested)?)?)
     }
 }
 
