@@ -802,7 +802,7 @@ fn assert_one_value(which: &str, conventional: &Conventional, notion: Notion) ->
         for &a in &values {
             for &b in values.iter().filter(|&&b| interference.def_point(a) < interference.def_point(b)) {
                 let above = dominators.dominates(interference.def_block(a), interference.def_block(b));
-                if above && interference.live_behind(a, b) && !overwrites_early(function, b, a) {
+                if above && interference.live_after(a, b) && !overwrites_early(function, b, a) {
                     assert!(notion != Notion::Intersection && root(a) == root(b), "{which}: {a} and {b}\n{}", print(function));
                     shared += 1;
                 }

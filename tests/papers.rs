@@ -33,7 +33,7 @@ fn interferences(function: &Function) -> Pairs {
     for &a in &values {
         for &b in values.iter().filter(|&&b| b != a) {
             let above = dominators.dominates(interference.def_block(a), interference.def_block(b));
-            if above && interference.def_point(a) <= interference.def_point(b) && interference.live_behind(a, b) {
+            if above && interference.def_point(a) <= interference.def_point(b) && interference.live_after(a, b) {
                 pairs.insert((a.index().min(b.index()), a.index().max(b.index())));
             }
         }

@@ -152,7 +152,7 @@ fn random_functions_have_everything() {
     assert!(inst(|f, data, _| f.pins[data.pins].clobbers.len() > 8) > 100);
     let held = |f: &Function| {
         let pins = PinLiveness::new(f).holding(f, &Liveness::new(f));
-        f.insts.keys().filter(|&inst| pins.held(inst).iter().any(|held| !held.behind)).count()
+        f.insts.keys().filter(|&inst| pins.held(inst).iter().any(|held| !held.after)).count()
     };
     assert!(functions.iter().map(held).sum::<usize>() > 100);
     assert!(inst(|_, data, operands| data.is(InstFlags::TERMINATOR) && !operands.is_empty()) > 100);
@@ -315,7 +315,7 @@ fn what_lives_into_jump_targets_stays_or_is_refused() {
     for preset in variants() {
         match allocate(&function, preset) {
             Ok(_) => allocated += 1,
-            Err(Failure::Unsupported(reason)) if reason.0.starts_with("a value would have to move behind") => refused += 1,
+            Err(Failure::Unsupported(reason)) if reason.0.starts_with("a value would have to move after") => refused += 1,
             Err(failure) => panic!("{preset:?}: {failure}"),
         }
     }

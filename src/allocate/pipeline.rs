@@ -99,7 +99,7 @@ impl Strategy {
             && let Some(block) = function.blocks.keys().find(|&block| terminators_define(function, block))
         {
             let message =
-                format!("a terminator of {block} defines a value, and no code can stand behind it: only out-of-ssa can do it");
+                format!("a terminator of {block} defines a value, and no code can stand after it: only out-of-ssa can do it");
             return Err(Unsupported(message).into());
         }
         if let Some(block) = function.blocks.keys().find(|&block| takes_over_a_jump(function, block)) {

@@ -95,9 +95,9 @@ impl<'a> Interference<'a> {
     /// Requires: the definition of `value` dominates that of `other`.
     ///
     /// Values that are defined together count as live after each other's definitions, even if they are dead.
-    pub fn live_behind(&self, value: Value, other: Value) -> bool {
+    pub fn live_after(&self, value: Value, other: Value) -> bool {
         let at = self.defs[other];
-        self.defined_together(value, other) || self.live_behind_point(value, at)
+        self.defined_together(value, other) || self.live_after_point(value, at)
     }
 
     /// Whether `value` is live while `other` is being defined, so that they cannot share a register.
@@ -109,7 +109,7 @@ impl<'a> Interference<'a> {
         let (block, position) = self.defs[other];
         let overwrites_another = self.overwritten[other].expand().is_some_and(|overwritten| overwritten != value);
         let since = if overwrites_another { (position.div_ceil(3) - 1) * 3 + EARLY } else { position };
-        self.defined_together(value, other) || self.live_behind_point(value, (block, since))
+        self.defined_together(value, other) || self.live_after_point(value, (block, since))
     }
 
     /// Whether one instruction, or the φs of one block, define both values.
@@ -133,10 +133,10 @@ impl<'a> Interference<'a> {
     pub fn live_from(&self, value: Value, point: Point) -> bool {
         let position = DefPoint::at(0, point.index as usize, BEFORE).position;
         let (block, defined) = self.defs[value];
-        self.live_behind_point(value, (point.block, position)) || block == point.block && defined > position
+        self.live_after_point(value, (point.block, position)) || block == point.block && defined > position
     }
 
-    fn live_behind_point(&self, value: Value, (block, position): (Block, u32)) -> bool {
+    fn live_after_point(&self, value: Value, (block, position): (Block, u32)) -> bool {
         let uses = self.uses.get(value);
         let next = uses.partition_point(|&(b, p)| (b, p) <= (block, position));
         uses.get(next).is_some_and(|&(b, _)| b == block) || self.live_out(value, block)

@@ -62,7 +62,7 @@ pub struct Held {
     pub before: bool,
     /// Whether the register is live after the instruction and still holds the value. If not, this is the last instruction
     /// that reads the value, or the register.
-    pub behind: bool,
+    pub after: bool,
 }
 
 impl PinLiveness {
@@ -152,7 +152,7 @@ impl PinLiveness {
                 }
                 if let Some(until) = self.held_until((function, liveness), block, copy + 1..insts.end, value, reg) {
                     here.push((value, until));
-                    let at = |inst: u32| Held { value, reg, before: inst != copy, behind: inst != until };
+                    let at = |inst: u32| Held { value, reg, before: inst != copy, after: inst != until };
                     held.extend((copy..=until).map(|inst| (Inst::from_u32(inst), at(inst))));
                 }
             }

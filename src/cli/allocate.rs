@@ -53,7 +53,7 @@ pub struct Arguments {
 
 /// Allocates registers for a function.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let strategy = arguments.allocator.strategy(&arguments.options).map_err(Failure::Usage)?;
+    let strategy = arguments.allocator.strategy(&arguments.options).map_err(Failure::usage)?;
     let requested = requested(&arguments.dump_after, arguments.allocator.name, &strategy)?;
     let name = || arguments.input.display().to_string();
     let text = input::text(&arguments.input).with_context(name)?;

@@ -1,5 +1,6 @@
 //! The allocators by name.
 
+use super::option_error::OptionError;
 use super::options::{AllocatorOptions, StockOptions};
 use crate::allocate::allocators::{self as presets, Preset};
 use crate::allocate::observe::Phase;
@@ -114,13 +115,13 @@ pub static ALL: &[Entry] = &[
 /// The allocator of this name, as a command-line argument.
 ///
 /// # Errors
-/// If there is none; the message names the nearest one.
-pub fn parse(name: &str) -> Result<&'static Entry, String> {
+/// If there is none.
+pub fn parse(name: &str) -> Result<&'static Entry, OptionError> {
     ALL.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let likeness = |entry: &Entry| strsim::jaro(entry.name, name) + f64::from(u8::from(entry.name.contains(name)));
         let nearest = ALL.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
         let nearest = nearest.expect("there are allocators").name;
-        format!("there is no such allocator; the nearest is `{nearest}` (`chordal list` shows all)")
+        OptionError::NoAllocator { nearest }
     })
 }
 
@@ -131,8 +132,8 @@ pub struct List(pub Vec<String>);
 /// Allocators separated by commas, as a command-line argument. The comma in an option's `NAME=VALUE,NAME=VALUE` separates none.
 ///
 /// # Errors
-/// If there is no such allocator, or an option is not for it; the message says so.
-pub fn parse_list(text: &str) -> Result<List, String> {
+/// If there is no such allocator, or an option is not for it.
+pub fn parse_list(text: &str) -> Result<List, OptionError> {
     let mut allocators: Vec<String> = Vec::new();
     for part in text.split(',') {
         match allocators.last_mut() {
@@ -146,8 +147,8 @@ pub fn parse_list(text: &str) -> Result<List, String> {
 /// An allocator followed by options, as a command-line argument, in one spelling.
 ///
 /// # Errors
-/// If there is no such allocator, or an option is not for it; the message says so.
-pub fn parse_with_options(text: &str) -> Result<String, String> {
+/// If there is no such allocator, or an option is not for it.
+pub fn parse_with_options(text: &str) -> Result<String, OptionError> {
     configured(text)?;
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
@@ -155,8 +156,8 @@ pub fn parse_with_options(text: &str) -> Result<String, String> {
 /// An allocator followed by options.
 ///
 /// # Errors
-/// If there is no such allocator, or an option is not for it; the message says so.
-pub fn configured(text: &str) -> Result<Configured, String> {
+/// If there is no such allocator, or an option is not for it.
+pub fn configured(text: &str) -> Result<Configured, OptionError> {
     #[derive(clap::Parser)]
     struct Line {
         #[arg(value_parser = parse)]
@@ -169,7 +170,7 @@ pub fn configured(text: &str) -> Result<Configured, String> {
     let words = text.split_whitespace();
     let line = Line::try_parse_from([""].into_iter().chain(words)).map_err(|error| {
         let message = error.to_string();
-        message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+        OptionError::Words(message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
     })?;
     line.allocator.configured(&line.own, &line.stock)
 }
@@ -195,10 +196,10 @@ impl Entry {
     ///
     /// # Errors
     /// If an option is not for this allocator, or the options contradict each other.
-    pub fn configured(&self, own: &AllocatorOptions, stock: &StockOptions) -> Result<Configured, String> {
+    pub fn configured(&self, own: &AllocatorOptions, stock: &StockOptions) -> Result<Configured, OptionError> {
         let (others, whose) = if self.stock().is_some() { (own.given(), "chordal's own") } else { (stock.given(), "LLVM's") };
         if let Some(option) = others {
-            return Err(format!("{option} is for {whose} allocators, not for {}", self.name));
+            return Err(OptionError::OtherAllocators { option: option.to_owned(), whose, allocator: self.name });
         }
         match self.stock() {
             Some(algorithm) => Ok(Configured::Llvm(stock.apply(algorithm)?)),
@@ -210,14 +211,17 @@ impl Entry {
     ///
     /// # Errors
     /// If it is not, an option is not for this allocator, or the options contradict each other.
-    pub fn strategy(&self, options: &AllocatorOptions) -> Result<Strategy, String> {
+    pub fn strategy(&self, options: &AllocatorOptions) -> Result<Strategy, OptionError> {
         match self.without_options() {
             Some(Strategy::Phases(preset)) => Ok(options.apply(preset)?.into()),
             Some(strategy) => match options.given() {
-                Some(option) => Err(format!("{option} is for chordal's own allocators, not for {}", self.name)),
+                Some(option) => {
+                    let (option, whose) = (option.to_owned(), "chordal's own");
+                    Err(OptionError::OtherAllocators { option, whose, allocator: self.name })
+                }
                 None => Ok(strategy),
             },
-            None => Err(format!("{} allocates in LLVM only", self.name)),
+            None => Err(OptionError::InLlvmOnly(self.name)),
         }
     }
 
@@ -272,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_nearest_allocator_is_named() {
-        let message = parse("lvm-gredy").err().expect("there is none");
-        assert!(message.contains("`llvm-greedy`"), "{message}");
+        let error = parse("lvm-gredy").err().expect("there is none");
+        assert_eq!(error, OptionError::NoAllocator { nearest: LLVM_GREEDY });
     }
 }

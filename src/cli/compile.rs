@@ -2,6 +2,7 @@
 
 use super::allocators::{self, Configured};
 use super::limits::Limits;
+use super::option_error::OptionError;
 use super::options::{self, AllocatorOptions, StockOptions};
 use super::warnings::{self, Severity, Warnings};
 use super::{Failure, defect, keep_apart};
@@ -151,12 +152,12 @@ impl Arguments {
     /// The allocator with its options.
     ///
     /// # Errors
-    /// If the allocator does not take them; the message says which.
-    pub fn configured(&self) -> Result<Configured, String> {
+    /// If the allocator does not take them.
+    pub fn configured(&self) -> Result<Configured, OptionError> {
         let configured = self.allocator.configured(&self.options, &self.stock_options)?;
         let is_fast = matches!(configured, Configured::Llvm(Stock { algorithm: Algorithm::Fast, .. }));
         if is_fast && self.registers != RegisterRequest::All {
-            return Err(format!("{} cannot be held to registers", self.allocator.name));
+            return Err(OptionError::AlwaysAllRegisters(self.allocator.name));
         }
         Ok(configured)
     }
@@ -204,7 +205,7 @@ pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure
     if measured {
         meter::enable();
     }
-    let allocator = arguments.configured().map_err(Failure::Usage)?;
+    let allocator = arguments.configured().map_err(Failure::usage)?;
     let name = arguments.name();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     arguments.limits.watch(&name)?;

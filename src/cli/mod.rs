@@ -21,6 +21,7 @@ mod diff;
 mod hint;
 mod limits;
 mod list;
+mod option_error;
 mod options;
 mod paper;
 mod runs;
@@ -36,6 +37,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -94,6 +96,13 @@ enum Failure {
     Work(anyhow::Error),
     /// A command that chordal ran failed and has reported it: its exit status.
     Reported(u8),
+}
+
+impl Failure {
+    /// The command line is wrong.
+    fn usage(error: impl Display) -> Self {
+        Failure::Usage(error.to_string())
+    }
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {

@@ -2,8 +2,8 @@
 
 use super::allocators::Configured;
 use super::choices::{self, Choice as _};
+use super::option_error::OptionError;
 use super::switches::{self, CliOption, OPTIONS, Switch};
-use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{AssignmentStrategy, Preset};
 use crate::allocate::pipeline::Strategy;
 use crate::allocate::spill::strategies;
@@ -110,12 +110,12 @@ fn with_condition(about: &str, condition: Option<&str>) -> String {
 }
 
 /// Reads NAME=VALUE for one of some switches.
-fn change(text: &str, switches: impl Iterator<Item = &'static Switch>) -> Result<Change, String> {
-    let (name, value) = text.split_once('=').ok_or("NAME=VALUE is needed")?;
+fn change(text: &str, switches: impl Iterator<Item = &'static Switch>) -> Result<Change, OptionError> {
+    let (name, value) = text.split_once('=').ok_or(OptionError::NoValue)?;
     let switches: Vec<&Switch> = switches.collect();
     let switch = *switches.iter().find(|switch| switch.is_called(name)).ok_or_else(|| {
         let names: Vec<&str> = switches.iter().map(|switch| switch.name).collect();
-        format!("there is no `{name}`, only {}", names.join(", "))
+        OptionError::NoSwitch { name: name.to_owned(), known: names.join(", ") }
     })?;
     Ok(Change { switch, value: switch.read(value)? })
 }
@@ -211,18 +211,18 @@ impl CliOption {
 
 impl Given {
     /// An error if the allocator, with all its options, does not read this one.
-    fn check(&self, preset: &Preset) -> Result<(), String> {
+    fn check(&self, preset: &Preset) -> Result<(), OptionError> {
         let is_unread = |change: &&Change| !change.switch.is_read_by(preset);
-        let no_effect = |change: &Change| {
-            let condition = change.switch.condition().expect("the others are read by all");
-            format!("has no effect on {}: it is for {condition}", preset.name)
-        };
-        let Given { option, changes } = self;
-        if changes.iter().all(|change| is_unread(&change)) {
-            return Err(format!("{option} {}", no_effect(&changes[0])));
+        let condition = |change: &Change| change.switch.condition().expect("the others are read by all");
+        let (option, allocator) = (self.option.clone(), preset.name);
+        if self.changes.iter().all(|change| is_unread(&change)) {
+            return Err(OptionError::Unread { option, allocator, condition: condition(&self.changes[0]) });
         }
-        match changes.iter().filter(is_unread).find(|change| change.value == "on") {
-            Some(change) => Err(format!("{option} turns on {}, which {}", change.switch.name, no_effect(change))),
+        match self.changes.iter().filter(is_unread).find(|change| change.value == "on") {
+            Some(change) => {
+                let (switch, condition) = (change.switch.name, condition(change));
+                Err(OptionError::PartlyUnread { option, switch, allocator, condition })
+            }
             None => Ok(()),
         }
     }
@@ -233,7 +233,7 @@ impl AllocatorOptions {
     ///
     /// # Errors
     /// If it does not read one of them, or they contradict each other.
-    pub fn apply(&self, mut preset: Preset) -> Result<Preset, String> {
+    pub fn apply(&self, mut preset: Preset) -> Result<Preset, OptionError> {
         let changes = || self.0.iter().flat_map(|given| &given.changes);
         changes().for_each(|change| change.switch.set(&mut preset, &change.value));
         // Moving memory to memory needs values that are in memory all their lives.
@@ -246,7 +246,7 @@ impl AllocatorOptions {
         }
         self.0.iter().try_for_each(|given| given.check(&preset))?;
         check_shared_slots(&preset.assignment)?;
-        check_solver(&preset.assignment)?;
+        OptionError::unless_solvable(preset.assignment.needs_solver())?;
         Ok(preset)
     }
 
@@ -257,24 +257,13 @@ impl AllocatorOptions {
 }
 
 /// An error if values move between registers and slots that φs would have to move between slots as well.
-fn check_shared_slots(assignment: &AssignmentStrategy) -> Result<(), String> {
+fn check_shared_slots(assignment: &AssignmentStrategy) -> Result<(), OptionError> {
     match assignment.spilling() {
         Some(how) if how.splits() && !assignment.elimination().is_frugal() => {
-            let (how, elimination) = (how.name(), assignment.elimination().name());
-            Err(format!("`--spill {how}` needs slots that phis share, which `--phi-memory eliminate={elimination}` does without"))
+            Err(OptionError::NoSharedSlots { spilling: how.name(), elimination: assignment.elimination().name() })
         }
         _ => Ok(()),
     }
-}
-
-/// The error where integer programs would have to be solved by a build that cannot.
-pub const NO_SOLVER: &str = "this chordal was built without a solver for integer programs; `make optimal` builds one that has it";
-
-fn check_solver(assignment: &AssignmentStrategy) -> Result<(), String> {
-    if assignment.needs_solver() && !HAS_SOLVER {
-        return Err(NO_SOLVER.into());
-    }
-    Ok(())
 }
 
 /// Choices about LLVM's allocators.
@@ -291,12 +280,12 @@ impl StockOptions {
     ///
     /// # Errors
     /// If an option is not for this allocator.
-    pub fn apply(&self, algorithm: Algorithm) -> Result<Stock, String> {
+    pub fn apply(&self, algorithm: Algorithm) -> Result<Stock, OptionError> {
         if algorithm != Algorithm::Fast {
             return Ok(Stock { algorithm, schedule: self.llvm_schedule != Some(false) });
         }
         match self.given() {
-            Some(option) => Err(format!("{option} is not for LLVM's fast allocator, which is never scheduled for")),
+            Some(option) => Err(OptionError::NeverScheduled(option)),
             None => Ok(Stock { algorithm, schedule: false }),
         }
     }
@@ -411,7 +400,7 @@ mod tests {
             match configured(words) {
                 Ok(Configured::Ours(Strategy::Phases(read))) => assert_eq!(describe(&read), describe(&preset), "{written}"),
                 Ok(_) => panic!("{written} is another allocator"),
-                Err(why) => assert_eq!(why, NO_SOLVER, "{written}"),
+                Err(why) => assert_eq!(why, OptionError::NoSolver, "{written}"),
             }
         }
     }

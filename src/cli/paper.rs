@@ -1,6 +1,6 @@
 //! `chordal paper`: reproduces the papers' tables, figures and claims.
 
-use super::options::NO_SOLVER;
+use super::option_error::OptionError;
 use super::runs::{self, RunOptions, Runs};
 use super::{Failure, keep_apart};
 use crate::allocate::HAS_SOLVER;
@@ -180,8 +180,8 @@ enum ArgumentError {
     StandardInput,
     #[error("there is no table or figure `{name}`; the nearest is `{nearest}` (a file of that name is `./{name}`)")]
     NoExhibit { name: String, nearest: &'static str },
-    #[error("{NO_SOLVER}")]
-    NoSolver,
+    #[error(transparent)]
+    NoSolver(OptionError),
 }
 
 /// Splits the arguments into names and files.
@@ -200,7 +200,7 @@ fn exhibits_and_paths(arguments: &[String]) -> Result<(Vec<&'static Exhibit>, Ve
     let mut exhibits: Vec<&'static Exhibit> = ALL.iter().filter(chosen).collect();
     if wanted.contains(&Some(paper::OPTIMALITY)) {
         if !HAS_SOLVER {
-            return Err(ArgumentError::NoSolver);
+            return Err(ArgumentError::NoSolver(OptionError::NoSolver));
         }
         exhibits.push(&paper::OPTIMAL);
     }

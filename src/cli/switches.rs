@@ -4,6 +4,7 @@
 //! An option is one switch, or several that belong together; `--set NAME=VALUE` reaches each by itself.
 
 use super::choices::{self, Choice};
+use super::option_error::OptionError;
 use crate::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct;
@@ -516,9 +517,10 @@ impl Switch {
     /// The name of a value, which may be in American spelling.
     ///
     /// # Errors
-    /// If there is no such value; the message says which there are.
-    pub fn read(&self, value: &str) -> Result<String, String> {
-        self.setting.canonical(value).ok_or_else(|| format!("`{}` takes {}, not `{value}`", self.name, self.choices()))
+    /// If there is no such value.
+    pub fn read(&self, value: &str) -> Result<String, OptionError> {
+        let none = || OptionError::NoChoice { switch: self.name, choices: self.choices(), value: value.to_owned() };
+        self.setting.canonical(value).ok_or_else(none)
     }
 
     /// The names of all values; none if they are numbers.

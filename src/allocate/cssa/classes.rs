@@ -245,7 +245,7 @@ impl<'a> Classes<'a> {
     fn live_after(&self, member: Member, other: Member) -> bool {
         match (member, other) {
             (Member::Value(v), Member::Value(other)) => match self.sharing {
-                Sharing::Memory => self.interference.live_behind(v, other),
+                Sharing::Memory => self.interference.live_after(v, other),
                 Sharing::Register => self.interference.live_while_defining(v, other),
             },
             // Terminators read their operands after the copy.

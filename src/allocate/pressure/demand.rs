@@ -76,7 +76,7 @@ impl Taken {
         Left {
             before: rooms.before - self.before,
             passing: rooms.passing.min(rooms.before_and_after - self.both) + self.held,
-            behind: rooms.after - self.after,
+            after: rooms.after - self.after,
         }
     }
 }
@@ -89,18 +89,18 @@ pub(in crate::allocate) struct Left {
     /// Between reading and writing.
     pub(in crate::allocate) passing: i32,
     /// When definitions are written.
-    pub(in crate::allocate) behind: i32,
+    pub(in crate::allocate) after: i32,
 }
 
 impl Left {
     /// The registers that are left if there are more of them.
     pub(in crate::allocate) fn and(self, more: i32) -> Left {
-        Left { before: self.before + more, passing: self.passing + more, behind: self.behind + more }
+        Left { before: self.before + more, passing: self.passing + more, after: self.after + more }
     }
 
     /// Those at the point where they are fewest.
     pub(in crate::allocate) fn least(self) -> i32 {
-        self.before.min(self.passing).min(self.behind)
+        self.before.min(self.passing).min(self.after)
     }
 }
 
@@ -165,7 +165,7 @@ impl Demand {
     /// Notes the values, of those in registers, that live on in registers of the program.
     pub(in crate::allocate) fn hold(&mut self, function: &Function, held: &[Held], in_register: impl Fn(Value) -> bool) {
         let held = held.iter().filter(|it| in_register(it.value));
-        self.held.extend(held.map(|it| (function.values[it.value].class, it.before, it.behind)));
+        self.held.extend(held.map(|it| (function.values[it.value].class, it.before, it.after)));
     }
 
     /// An upper bound of the registers of a set that the demand takes at any point.

@@ -22,7 +22,7 @@ const OPTIONS: &str = "CHORDAL_OPTIONS";
 pub fn options(target: Option<Target>) -> Result<Vec<String>, Failure> {
     let mut arguments = Vec::new();
     if let Some(name) = variable(ALLOCATOR)? {
-        allocators::parse(&name).map_err(|why| invalid(ALLOCATOR, &name, &why))?;
+        allocators::parse(&name).map_err(|why| invalid(ALLOCATOR, &name, &why.to_string()))?;
         arguments.extend(["--allocator".to_owned(), name]);
     }
     if let Some(list) = variable(REGISTERS)? {
@@ -54,7 +54,7 @@ fn invalid(variable: &str, value: &str, why: &str) -> Failure {
 /// If chordal refuses it; the message names the variables that are set.
 pub fn check(words: &[String]) -> Result<(), Failure> {
     let why = match Cli::try_parse_from(words) {
-        Ok(Cli { command: Command::Compile(arguments) }) => arguments.configured().err(),
+        Ok(Cli { command: Command::Compile(arguments) }) => arguments.configured().err().map(|why| why.to_string()),
         Err(error) if error.use_stderr() => {
             let message = error.to_string();
             Some(message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())

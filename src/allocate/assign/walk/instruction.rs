@@ -244,7 +244,7 @@ impl DominanceWalk<'_> {
 /// targets of inline assembly could move (`movable`), or spilling has left too many values.
 fn without_registers(block: Block, index: u32, movable: bool) -> Failure {
     if movable {
-        return Unsupported(format!("a value would have to move behind the inline assembly that jumps in {block}")).into();
+        return Unsupported(format!("a value would have to move after the inline assembly that jumps in {block}")).into();
     }
     Defect::Impossible(format!("no registers for the values at instruction {index} of {block}")).into()
 }

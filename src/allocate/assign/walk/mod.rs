@@ -197,7 +197,7 @@ impl DominanceWalk<'_> {
     /// Whether a value is held at an instruction and after it. Then it stays, whatever else moves, as it takes no register
     /// of its own.
     fn stays_held(&self, inst: Inst, value: Value) -> bool {
-        self.pins.holder(inst, value).is_some_and(|it| it.behind && it.reg == self.at(value))
+        self.pins.holder(inst, value).is_some_and(|it| it.after && it.reg == self.at(value))
     }
 
     /// The pinned registers that hold values at an instruction.

@@ -53,15 +53,15 @@ impl Builder<'_> {
         self.constrain_crowded(block, |left| left.before);
         reads.iter().for_each(|read| self.change(read.value, read.before, read.during));
         let mut late: SmallVec<[(Value, Residence); 4]> = SmallVec::new();
-        late.extend(held().filter(|held| !held.behind).map(|held| (held.value, self.residence[held.value])));
+        late.extend(held().filter(|held| !held.after).map(|held| (held.value, self.residence[held.value])));
         let folded_definition = folded.filter(|&k| operands[k].is_def());
         late.extend(folded_definition.map(|k| (operands[k].value, self.model.residences.after[first + k])));
         if late.is_empty() {
-            self.constrain_crowded(block, |left| left.passing.min(left.behind));
+            self.constrain_crowded(block, |left| left.passing.min(left.after));
         } else {
             self.constrain_crowded(block, |left| left.passing);
             late.iter().for_each(|&(value, residence)| self.change(value, Residence::MEMORY, residence));
-            self.constrain_crowded(block, |left| left.behind);
+            self.constrain_crowded(block, |left| left.after);
             late.iter().for_each(|&(value, residence)| self.change(value, residence, Residence::MEMORY));
         }
         for read in reads {
