@@ -2,11 +2,13 @@
 
 use chordal::cli::switches::{CliOption, OPTIONS};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use regex_lite::Regex;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
+use walkdir::WalkDir;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -243,4 +245,23 @@ fn the_package_holds_what_is_built() {
     for needed in ["src/main.rs", "src/llvm/bridge.h", "src/llvm/pipeline.cpp", "src/measure/meter/meter.c", "build.rs"] {
         assert!(list.lines().any(|file| file == needed), "{needed} is not in the package");
     }
+}
+
+/// Citations such as `[PP09, §5]`, in sources and documents, name texts of the bibliography.
+#[test]
+fn citations_are_in_the_bibliography() {
+    let citation = Regex::new(r"\[([A-Z][A-Za-z]*[0-9]{2}|Hack)\\?[\],]").expect("it is an expression");
+    let bibliography = read(&root().join("docs/bibliography.md"));
+    let sources = WalkDir::new(root().join("src")).into_iter().map(|entry| entry.expect("folders are readable").into_path());
+    let (mut cited, mut missing) = (0, Vec::new());
+    for file in sources.filter(|path| path.is_file()).chain(documents()) {
+        for found in citation.captures_iter(&read(&file)) {
+            cited += 1;
+            if !bibliography.contains(&format!("- [{}] ", &found[1])) {
+                missing.push(format!("{}: {}", file.display(), &found[1]));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "these are not in the bibliography:\n{}", missing.join("\n"));
+    assert!(cited > 100, "only {cited} citations are seen");
 }

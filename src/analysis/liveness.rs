@@ -29,7 +29,7 @@ pub struct Liveness {
 impl Liveness {
     pub fn new(function: &Function) -> Self {
         let Places { def_block, uses, unused } = Places::new(function);
-        let mut walk = Walk::new(function);
+        let mut walk = LiveSetBuilder::new(function);
         let values: Vec<Value> = function.values.keys().collect();
         for group in values.chunks(GROUP) {
             walk.define(group, &def_block);
@@ -38,7 +38,7 @@ impl Liveness {
             }
             walk.end(group, &def_block);
         }
-        let Walk { live_in, live_out, .. } = walk;
+        let LiveSetBuilder { live_in, live_out, .. } = walk;
         let (live_out, live_in) = (live_out.by_block(function.blocks.len()), live_in.by_block(function.blocks.len()));
         let kills = kills(function, &live_out, &unused, |_| None);
         Liveness { live_in, live_out, unused, kills }
@@ -193,7 +193,7 @@ fn chunks(debug_uses: &[DebugUse]) -> impl Iterator<Item = std::ops::Range<usize
 }
 
 #[derive(Clone, Copy)]
-enum Site {
+enum UseSite {
     /// By an instruction of this block.
     In(Block),
     /// By a φ of a successor, at the end of this block.
@@ -203,7 +203,7 @@ enum Site {
 struct Places {
     def_block: SecondaryMap<Value, PackedOption<Block>>,
     /// Without uses by instructions in the defining block, which make the value live in no other block.
-    uses: Grouped<Value, Site>,
+    uses: Grouped<Value, UseSite>,
     /// By value: whether it has no use at all.
     unused: Vec<bool>,
 }
@@ -219,7 +219,7 @@ impl Places {
                 def_block[phi.def] = block.into();
                 for (value, &pred) in phi.args.iter().zip(&data.preds).filter_map(|(arg, pred)| Some((arg.expand()?, pred))) {
                     unused[value.index()] = false;
-                    uses.push((value, Site::EndOf(pred)));
+                    uses.push((value, UseSite::EndOf(pred)));
                 }
             }
             // In SSA form, a block's definitions come before its uses of them.
@@ -230,7 +230,7 @@ impl Places {
                 }
                 unused[operand.value.index()] = false;
                 if def_block[operand.value] != block.into() {
-                    uses.push((operand.value, Site::In(block)));
+                    uses.push((operand.value, UseSite::In(block)));
                 }
             }
         }
@@ -239,7 +239,7 @@ impl Places {
 }
 
 /// The sets under construction.
-struct Walk<'a> {
+struct LiveSetBuilder<'a> {
     function: &'a Function,
     live_in: Sets,
     live_out: Sets,
@@ -250,12 +250,12 @@ struct Walk<'a> {
     stack: Vec<Block>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> LiveSetBuilder<'a> {
     fn new(function: &'a Function) -> Self {
         let blocks = function.blocks.len();
         let [live_in, live_out] = [(); 2].map(|()| Sets::new(blocks));
         let [defined, pending] = [(); 2].map(|()| of_each(blocks));
-        Walk { function, live_in, live_out, defined, pending, stack: Vec::new() }
+        LiveSetBuilder { function, live_in, live_out, defined, pending, stack: Vec::new() }
     }
 
     /// Begins the walk of a group.
@@ -266,10 +266,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Makes the value live at this use. [`Self::end`] carries it on to the definition.
-    fn up_from(&mut self, value: Value, site: Site) {
+    fn up_from(&mut self, value: Value, site: UseSite) {
         match site {
-            Site::In(block) => self.enter(block, bit(value)),
-            Site::EndOf(block) => self.leave(block, bit(value)),
+            UseSite::In(block) => self.enter(block, bit(value)),
+            UseSite::EndOf(block) => self.leave(block, bit(value)),
         }
     }
 

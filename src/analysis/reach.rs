@@ -5,7 +5,7 @@
 //! space is linear in the graph.
 //! Relies on: in small graphs, one bit for each pair of blocks \[Boi08\], which would be 1.25 GB for 100,000 blocks. In large
 //! graphs, labels: a block reaches only blocks with a smaller postorder number than its own, and none below the least one
-//! that it reaches \[GRAIL10\]. Where labels and dominance leave the question open, the graph is searched.
+//! that it reaches \[Yil10\]. Where labels and dominance leave the question open, the graph is searched.
 
 use super::grouped::of_each;
 use super::{Dominators, Graph, Order};

@@ -39,7 +39,7 @@ pub(super) struct Rules<'a> {
 }
 
 /// An operand of an instruction, with its surroundings.
-struct Site<'a> {
+struct OperandSite<'a> {
     inst: Inst,
     /// The operand's index in `operands` and `locations`.
     index: usize,
@@ -91,7 +91,7 @@ impl<'a> Rules<'a> {
 
     /// Complains about the operands of an instruction that is executed at a point.
     fn operands(&mut self, state: &State, point: Point, inst: Inst, pinned_after: RegSet) {
-        let mut site = Site {
+        let mut site = OperandSite {
             inst,
             index: 0,
             operands: self.function.operands(inst),
@@ -235,7 +235,7 @@ impl<'a> Rules<'a> {
     }
 
     /// The faults of an operand in a slot that already held its content when the function was entered.
-    fn read_in_place(&self, site: &Site, slot: Slot) -> Vec<Fault> {
+    fn read_in_place(&self, site: &OperandSite, slot: Slot) -> Vec<Fault> {
         let Operand { value, role, foldable, .. } = *site.operand();
         let class = self.function.values[value].class;
         if role != Role::Use || !foldable {
@@ -255,12 +255,12 @@ impl<'a> Rules<'a> {
         (!fits).then_some(Fault::SlotUnfit { slot, class })
     }
 
-    fn read_twice(site: &Site, slot: Slot) -> Option<Fault> {
+    fn read_twice(site: &OperandSite, slot: Slot) -> Option<Fault> {
         let reads = |other: &&Operand| !other.is_def() && other.value == site.operand().value;
         (site.operands.iter().filter(reads).count() > 1).then_some(Fault::ReadTwice { slot })
     }
 
-    fn operand_faults(&self, state: &State, site: &Site) -> Vec<Fault> {
+    fn operand_faults(&self, state: &State, site: &OperandSite) -> Vec<Fault> {
         let mut faults = Vec::new();
         let operand = site.operand();
         let class = self.function.values[operand.value].class;
@@ -328,7 +328,7 @@ impl Visitor for Rules<'_> {
     }
 }
 
-impl Site<'_> {
+impl OperandSite<'_> {
     fn operand(&self) -> &Operand {
         &self.operands[self.index]
     }
@@ -360,7 +360,7 @@ impl Site<'_> {
     }
 }
 
-fn use_faults(state: &State, site: &Site) -> Vec<Fault> {
+fn use_faults(state: &State, site: &OperandSite) -> Vec<Fault> {
     let mut faults = Vec::new();
     let (value, location) = (site.operand().value, site.location());
     if !state.holds(location, value) {
@@ -375,7 +375,7 @@ fn use_faults(state: &State, site: &Site) -> Vec<Fault> {
 }
 
 /// `silent`: the definition writes nothing, as it is a copy whose source is in the same place.
-fn definition_faults(site: &Site, silent: bool) -> Vec<Fault> {
+fn definition_faults(site: &OperandSite, silent: bool) -> Vec<Fault> {
     let mut faults = Vec::new();
     let (operand, location) = (site.operand(), site.location());
     if let Some(partner) = operand.reuse {

@@ -159,10 +159,10 @@ fn table(objects: &[Named], arguments: &Arguments, style: Style) -> Table {
     let per = arguments.per.unwrap_or(Per::File);
     let names = if style == Style::Csv { Names::Mangled } else { arguments.tables.names() };
     let functions = || objects.iter().flat_map(|(name, object)| object.functions.iter().map(move |function| (name, function)));
-    let row = |file: &str, functions: &[Function]| -> Row {
+    let row = |file: &str, functions: &[Function]| -> TableRow {
         (vec![file.into(), Cell::Count(functions.len() as u64)], Counts::total(functions).fixed)
     };
-    let mut rows: Vec<Row> = match per {
+    let mut rows: Vec<TableRow> = match per {
         Per::Total => Vec::new(),
         Per::File => objects.iter().map(|(name, object)| row(name, &object.functions)).collect(),
         Per::Function => functions()
@@ -190,7 +190,7 @@ fn table(objects: &[Named], arguments: &Arguments, style: Style) -> Table {
 }
 
 /// The cells that say what a row is about, and its counts.
-type Row = (Vec<Cell>, Static);
+type TableRow = (Vec<Cell>, Static);
 
 fn cells(counts: &Static) -> [Cell; 6] {
     let Static { loads, stores, moves, xors, instructions, bytes } = *counts;

@@ -181,16 +181,16 @@ fn together(arguments: &Arguments, modules: Vec<Module>) -> Statistics {
 }
 
 /// The requested rows, and their total unless there is exactly one row.
-fn rows(modules: &[Module], arguments: &Arguments) -> Vec<Row> {
+fn rows(modules: &[Module], arguments: &Arguments) -> Vec<StatsRow> {
     let named: Vec<Named<'_>> =
         modules.iter().map(|module| Named { place: &module.place, source: &module.statistics.source }).collect();
     let names = names(&named);
     let modules = || names.iter().zip(modules.iter().map(|module| &module.statistics.functions));
     let functions = || modules().flat_map(|(name, functions)| functions.iter().map(move |function| (name, function)));
-    let mut rows: Vec<Row> = match arguments.per {
+    let mut rows: Vec<StatsRow> = match arguments.per {
         Per::Total => Vec::new(),
-        Per::File => modules().map(|(name, functions)| Row::new(name, None, functions)).collect(),
-        Per::Function => functions().map(|(module, f)| Row::new(module, Some(&f.name), std::slice::from_ref(f))).collect(),
+        Per::File => modules().map(|(name, functions)| StatsRow::new(name, None, functions)).collect(),
+        Per::Function => functions().map(|(module, f)| StatsRow::new(module, Some(&f.name), std::slice::from_ref(f))).collect(),
     };
     let several = rows.len() != 1;
     if let Some(top) = arguments.top {
@@ -199,7 +199,7 @@ fn rows(modules: &[Module], arguments: &Arguments) -> Vec<Row> {
     }
     if several {
         let all: Vec<Function> = functions().map(|(_, function)| function.clone()).collect();
-        rows.push(Row::new("total", None, &all));
+        rows.push(StatsRow::new("total", None, &all));
     }
     rows
 }
@@ -217,7 +217,7 @@ fn table(modules: &[Module], arguments: &Arguments) -> Table {
 fn csv(modules: &[Module], arguments: &Arguments) -> String {
     let rows = rows(modules, arguments);
     let second = if arguments.per == Per::Function { "function" } else { "functions" };
-    let about = |row: &Row| match arguments.per {
+    let about = |row: &StatsRow| match arguments.per {
         Per::Function => vec![row.module.as_str().into(), row.function.as_deref().unwrap_or_default().into()],
         Per::Total | Per::File => vec![row.module.as_str().into(), row.functions.into()],
     };
@@ -225,17 +225,17 @@ fn csv(modules: &[Module], arguments: &Arguments) -> String {
 }
 
 /// A row of the table: its module or function, and its counts.
-struct Row {
+struct StatsRow {
     module: String,
     function: Option<String>,
     functions: u64,
     counts: Counts,
 }
 
-impl Row {
+impl StatsRow {
     fn new(module: &str, function: Option<&str>, functions: &[Function]) -> Self {
         let counts = Counts::total(functions);
-        Row { module: module.to_owned(), function: function.map(str::to_owned), functions: functions.len() as u64, counts }
+        StatsRow { module: module.to_owned(), function: function.map(str::to_owned), functions: functions.len() as u64, counts }
     }
 
     fn cells(self, names: Names) -> Vec<Cell> {

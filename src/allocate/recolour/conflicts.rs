@@ -47,10 +47,10 @@ impl Conflicts {
         }
         let (live, place) = (vec![Vec::new(); function.file.banks.len()], of_each(colours.len()));
         let (meetings, met) = Default::default();
-        let mut walk = Walk { function, liveness, pins, of: &of, allowed, live, place, meetings, met };
+        let mut walk = BlockWalker { function, liveness, pins, of: &of, allowed, live, place, meetings, met };
         let blocks = function.blocks.keys().filter(|&block| !is_idle(function, pins, block));
         blocks.for_each(|block| walk.block(block));
-        let Walk { mut allowed, meetings, met, .. } = walk;
+        let BlockWalker { mut allowed, meetings, met, .. } = walk;
         let of_meeting = |(node, range): &(Node, Range<u32>)| {
             let node = *node;
             met[range.start as usize..range.end as usize].iter().map(move |&other| (node, other))
@@ -147,7 +147,7 @@ fn is_idle(function: &Function, pins: &PinLiveness, block: Block) -> bool {
 }
 
 /// A walk through each block that knows which nodes are live.
-struct Walk<'a> {
+struct BlockWalker<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
     pins: &'a PinLiveness,
@@ -162,7 +162,7 @@ struct Walk<'a> {
     met: Vec<Node>,
 }
 
-impl Walk<'_> {
+impl BlockWalker<'_> {
     fn node(&self, name: Value) -> Node {
         self.of[name].expect("what is live in a register has a colour")
     }

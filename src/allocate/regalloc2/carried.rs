@@ -37,7 +37,7 @@ type Purposes = BTreeSet<(Location, Value)>;
 
 /// Finds the values that each move carries.
 pub(super) fn carried(function: &Function, order: &Order, locations: &[Location], transfers: &[Transfer]) -> Carried {
-    let mut walk = Walk {
+    let mut walk = CarriedWalk {
         function,
         locations,
         transfers,
@@ -56,7 +56,7 @@ pub(super) fn carried(function: &Function, order: &Order, locations: &[Location]
     walk.found
 }
 
-struct Walk<'a> {
+struct CarriedWalk<'a> {
     function: &'a Function,
     locations: &'a [Location],
     transfers: &'a [Transfer],
@@ -66,7 +66,7 @@ struct Walk<'a> {
     found: Carried,
 }
 
-impl Walk<'_> {
+impl CarriedWalk<'_> {
     /// The purposes of places at the head of a block, given those at the heads of its successors.
     fn block(&mut self, block: Block) -> Purposes {
         let data = &self.function.blocks[block];

@@ -7,7 +7,7 @@
 //!
 //! Ensures: where instructions have moved, the excess pressure has fallen in sum.
 
-use super::{Code, Order};
+use super::{Code, Reordered};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Inst, InstFlags, Operand, Point, RegSet, Value};
@@ -26,7 +26,7 @@ pub(super) struct Delayer<'a> {
     code: &'a Code<'a>,
     limits: Limits,
     /// The places of values in the current block.
-    places: SecondaryMap<Value, Place>,
+    places: SecondaryMap<Value, BlockUses>,
     /// The number of the current block, and that of the latest count.
     block: u32,
     count: u32,
@@ -40,7 +40,7 @@ pub(super) struct Delayer<'a> {
 
 /// Where a block defines and reads a value, by indices of instructions.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct BlockUses {
     /// The number of the block to which this applies.
     block: u32,
     /// The index of its definition, if it is defined in this block.
@@ -106,7 +106,7 @@ impl<'a> Delayer<'a> {
     }
 
     /// Moves a block's instructions down.
-    pub(super) fn block(&mut self, block: Block, order: &mut Order) {
+    pub(super) fn block(&mut self, block: Block, order: &mut Reordered) {
         if self.is_ample(block) {
             return;
         }
@@ -150,7 +150,7 @@ impl<'a> Delayer<'a> {
         let mut live = Counts::default();
         for &value in liveness.live_out(block) {
             self.limits.count(&mut live, function.values[value].class, 1);
-            self.places[value] = Place { block: self.block, first: end, last: end, ..Place::default() };
+            self.places[value] = BlockUses { block: self.block, first: end, last: end, ..BlockUses::default() };
         }
         for (index, &inst) in insts.iter().enumerate().rev() {
             for operand in function.operands(inst) {
@@ -167,7 +167,7 @@ impl<'a> Delayer<'a> {
     fn enter(&mut self, operand: &Operand, index: u32) {
         let place = &mut self.places[operand.value];
         if place.block != self.block {
-            *place = Place { block: self.block, last: index, ..Place::default() };
+            *place = BlockUses { block: self.block, last: index, ..BlockUses::default() };
         }
         if operand.is_def() {
             place.defined = Some(index);
@@ -185,7 +185,7 @@ impl<'a> Delayer<'a> {
     }
 
     /// The best way to move an instruction down, alone or with the instructions that compute only its operands.
-    fn tree(&mut self, order: &Order, index: usize, end: usize) -> Option<Tree> {
+    fn tree(&mut self, order: &Reordered, index: usize, end: usize) -> Option<Tree> {
         let value = self.code.movable(order.insts[index])?.value;
         let last = self.free_of_writers(order, index, end.min(index + REACH));
         let to = last.min(self.places[value].first as usize);
@@ -207,19 +207,19 @@ impl<'a> Delayer<'a> {
 
     /// The point after the last read, between a tree and `to`, of a value that the tree reads as well, if one is read last
     /// there.
-    fn last_read(&self, order: &Order, insts: &[usize], to: usize) -> Option<usize> {
+    fn last_read(&self, order: &Reordered, insts: &[usize], to: usize) -> Option<usize> {
         let ends = self.reads(order, insts).map(|value| self.places[value].last as usize);
         ends.filter(|last| insts.iter().max() < Some(last) && *last < to).max().map(|last| last + 1)
     }
 
     /// The values that some instructions read.
-    fn reads<'s>(&'s self, order: &'s Order, insts: &'s [usize]) -> impl Iterator<Item = Value> + 's {
+    fn reads<'s>(&'s self, order: &'s Reordered, insts: &'s [usize]) -> impl Iterator<Item = Value> + 's {
         let operands = insts.iter().flat_map(|&of| self.code.function.operands(order.insts[of]));
         operands.filter(|operand| !operand.is_def()).map(|operand| operand.value)
     }
 
     /// How far an instruction may move without passing one that writes memory it may read.
-    fn free_of_writers(&self, order: &Order, index: usize, to: usize) -> usize {
+    fn free_of_writers(&self, order: &Reordered, index: usize, to: usize) -> usize {
         let insts = &self.code.function.insts;
         let writes = |&between: &usize| insts[order.insts[between]].is(InstFlags::WRITES);
         if insts[order.insts[index]].is(InstFlags::READS) { (index + 1..to).find(writes).unwrap_or(to) } else { to }
@@ -227,7 +227,7 @@ impl<'a> Delayer<'a> {
 
     /// An instruction together with those that compute values which it, or another of them, reads last and nothing else
     /// reads.
-    fn computed_for(&self, order: &Order, index: usize, to: usize) -> SmallVec<[usize; MOST]> {
+    fn computed_for(&self, order: &Reordered, index: usize, to: usize) -> SmallVec<[usize; MOST]> {
         let mut insts: SmallVec<[usize; MOST]> = smallvec![index];
         let moves = |defined: usize| {
             let is_free = || self.free_of_writers(order, defined, to) == to;
@@ -235,7 +235,7 @@ impl<'a> Delayer<'a> {
         };
         while insts.len() < MOST {
             let next = self.reads(order, &insts).find_map(|value| {
-                let Place { defined, last, readers, .. } = self.places[value];
+                let BlockUses { defined, last, readers, .. } = self.places[value];
                 let defined = defined? as usize;
                 let reading = insts.iter().filter(|&&of| self.reads(order, &[of]).any(|read| read == value));
                 let is_own = last as usize <= index && reading.count() == readers as usize;
@@ -249,7 +249,7 @@ impl<'a> Delayer<'a> {
     }
 
     /// The gain if some instructions move to before another one, or as far as flags let them; `None` if there is none.
-    fn way(&mut self, order: &Order, insts: SmallVec<[usize; MOST]>, mut to: usize) -> Option<(i32, Tree)> {
+    fn way(&mut self, order: &Reordered, insts: SmallVec<[usize; MOST]>, mut to: usize) -> Option<(i32, Tree)> {
         let is_flagless = |inst: &Inst| order.moved.get(inst) == Some(&true);
         let written = insts.iter().map(|&of| order.insts[of]).filter(|inst| !is_flagless(inst));
         let flags = written.fold(RegSet::EMPTY, |flags, inst| flags | self.code.function.pins(inst).defs);
@@ -274,7 +274,7 @@ impl<'a> Delayer<'a> {
     }
 
     /// Moves a tree.
-    fn apply(&mut self, order: &mut Order, tree: &Tree) {
+    fn apply(&mut self, order: &mut Reordered, tree: &Tree) {
         for &of in &tree.insts {
             self.moved.insert(order.insts[of]);
             order.moved.entry(order.insts[of]).or_insert(false);

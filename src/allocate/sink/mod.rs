@@ -56,7 +56,7 @@ pub(super) fn sink(function: &Function, liveness: &Liveness, moves: Moves) -> Op
     let sinker = Sinker::new(&code);
     let mut delayer = moves.delay.then(|| Delayer::new(&code)).flatten();
     let mut sunk = Vec::new();
-    let mut order = Order { insts: Vec::new(), moved: Moved::new() };
+    let mut order = Reordered { insts: Vec::new(), moved: Moved::new() };
     for block in function.blocks.keys().filter(|&block| code.may_move(block)) {
         order.insts.clear();
         order.insts.extend(function.block_insts(block));
@@ -67,20 +67,20 @@ pub(super) fn sink(function: &Function, liveness: &Liveness, moves: Moves) -> Op
             delayer.block(block, &mut order);
         }
         if !order.moved.is_empty() {
-            sunk.push((block, Order { insts: order.insts.clone(), moved: std::mem::take(&mut order.moved) }));
+            sunk.push((block, Reordered { insts: order.insts.clone(), moved: std::mem::take(&mut order.moved) }));
         }
     }
     (!sunk.is_empty()).then(|| rewritten(function, sunk))
 }
 
 /// A block's instructions in their new order, and those that have moved: whether each is in its form without flags.
-struct Order {
+struct Reordered {
     insts: Vec<Inst>,
     moved: Moved,
 }
 
 /// The function with some of its blocks in new orders, which come in the order of the blocks.
-fn rewritten(function: &Function, sunk: Vec<(Block, Order)>) -> (Function, Moved) {
+fn rewritten(function: &Function, sunk: Vec<(Block, Reordered)>) -> (Function, Moved) {
     let mut sunk = sunk.into_iter().peekable();
     let mut rewriter = Rewriter::new(function);
     let mut moved = Moved::new();
@@ -97,7 +97,7 @@ fn rewritten(function: &Function, sunk: Vec<(Block, Order)>) -> (Function, Moved
     (rewriter.new, moved)
 }
 
-impl Order {
+impl Reordered {
     fn write(&self, function: &Function, rewriter: &mut Rewriter, moved: &mut Moved) {
         for &inst in &self.insts {
             let movable = Some(inst).filter(|&inst| function.insts[inst].is(InstFlags::MOVABLE));

@@ -7,7 +7,7 @@
 //!
 //! Ensures: instructions have moved down in their blocks only if this makes no more values live anywhere on the way.
 
-use super::{Code, Moved, Order};
+use super::{Code, Moved, Reordered};
 use crate::allocate::pressure::demand::is_first_use;
 use crate::machine::{Bank, Block, Function, Inst, InstFlags, InstKind, Operand, Point, Value};
 
@@ -22,7 +22,7 @@ impl<'a> Sinker<'a> {
     }
 
     /// Moves two-address instructions in a block's order.
-    pub(super) fn block(&self, block: Block, Order { insts: order, moved }: &mut Order) {
+    pub(super) fn block(&self, block: Block, Reordered { insts: order, moved }: &mut Reordered) {
         for index in (0..order.len()).rev() {
             let Some((group, to)) = self.destination(block, order, index) else { continue };
             let forms = group.iter().map(|&inst| Some((inst, self.form(block, order, inst, to, moved)?)));

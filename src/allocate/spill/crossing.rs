@@ -82,7 +82,7 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
             .map(|&value| (worth(value), value))
             .collect();
         crossing.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut room = Room::new(function, limits, meeting, pins.kept());
+        let mut room = BundleRoom::new(function, limits, meeting, pins.kept());
         for (_, value) in crossing {
             if !room.admit_crossing(function, bundles, value) {
                 out[value] = true;
@@ -154,7 +154,7 @@ fn lifetimes(function: &Function, liveness: &Liveness) -> SecondaryMap<Value, Li
 }
 
 /// The registers at a bundle, and the values that have been admitted to them.
-pub(super) struct Room<'a> {
+pub(super) struct BundleRoom<'a> {
     limits: &'a Limits,
     meeting: &'a Meeting,
     occupied: RegSet,
@@ -162,14 +162,14 @@ pub(super) struct Room<'a> {
     wants: Vec<Want>,
 }
 
-impl<'a> Room<'a> {
+impl<'a> BundleRoom<'a> {
     /// All registers but those that the program occupies, or that are `kept` from every value.
     pub(super) fn new(function: &Function, limits: &'a Limits, meeting: &'a Meeting, kept: RegSet) -> Self {
         let mut counts = Counts::default();
         for &class in &meeting.read {
             limits.count(&mut counts, class, 1);
         }
-        Room { limits, meeting, occupied: meeting.occupied | kept, counts, wants: meeting::read(function, meeting) }
+        BundleRoom { limits, meeting, occupied: meeting.occupied | kept, counts, wants: meeting::read(function, meeting) }
     }
 
     /// Admits a representative if there is a register for it; says whether there is.

@@ -111,7 +111,7 @@ impl<'t> Lines<'t> {
 type Argument = (Block, PackedOption<Value>);
 
 /// A φ. Its columns wait until all predecessors are known.
-struct Row {
+struct PhiRow {
     line: usize,
     block: Block,
     def: Value,
@@ -129,7 +129,7 @@ struct Parser {
     /// Every block that is referred to, with the line of the first reference.
     targets: BTreeMap<Block, usize>,
     explicit_preds: BTreeMap<Block, BlockList>,
-    rows: Vec<Row>,
+    rows: Vec<PhiRow>,
     interned: HashMap<PinSets, Pins>,
 }
 
@@ -225,7 +225,7 @@ impl Parser {
             let value = if arg == "undef" { None } else { Some(self.value(arg)?) };
             args.push((self.target(pred)?, value.into()));
         }
-        self.rows.push(Row { line: self.line, block, def, args });
+        self.rows.push(PhiRow { line: self.line, block, def, args });
         Ok(())
     }
 
@@ -406,7 +406,7 @@ impl Parser {
     }
 
     fn add_phis(&mut self) -> Result<(), ParseError> {
-        for Row { line, block, def, args } in std::mem::take(&mut self.rows) {
+        for PhiRow { line, block, def, args } in std::mem::take(&mut self.rows) {
             let data = &mut self.function.blocks[block];
             let args = columns(&data.preds, args).map_err(|reason| ParseError { line, reason })?;
             data.phis.push(Phi { def, args });

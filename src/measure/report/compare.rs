@@ -32,7 +32,7 @@ pub enum Detail<'c> {
 }
 
 /// The cells that say what a row is about, and its counts.
-type Row<'c> = (Vec<Cell>, &'c Counts);
+type TableRow<'c> = (Vec<Cell>, &'c Counts);
 
 impl<'c> Comparison<'c> {
     /// A section for each target and register list, for people.
@@ -79,7 +79,7 @@ impl<'c> Comparison<'c> {
                 Detail::None => totals(group),
                 detail => detail.rows(index, group, Names::Mangled),
             };
-            let about = |(about, counts): Row<'c>| {
+            let about = |(about, counts): TableRow<'c>| {
                 ([vec![group.target.as_str().into(), group.registers.as_str().into()], about].concat(), counts)
             };
             rows.extend(below.into_iter().map(about));
@@ -106,7 +106,7 @@ impl<'c> Detail<'c> {
     }
 
     /// The rows below the sums of a group.
-    fn rows(self, index: usize, group: &'c Group, names: Names) -> Vec<Row<'c>> {
+    fn rows(self, index: usize, group: &'c Group, names: Names) -> Vec<TableRow<'c>> {
         let mut rows = Vec::new();
         match self {
             Detail::None => {}
@@ -138,17 +138,17 @@ fn each_allocator<'c>(
     group: &'c Group,
     about: Vec<Cell>,
     counts: impl IntoIterator<Item = &'c Counts>,
-) -> impl Iterator<Item = Row<'c>> {
+) -> impl Iterator<Item = TableRow<'c>> {
     let about = move |allocator: &String| [about.clone(), vec![allocator.as_str().into()]].concat();
     group.allocators.iter().map(about).zip(counts)
 }
 
-fn totals(group: &Group) -> Vec<Row<'_>> {
+fn totals(group: &Group) -> Vec<TableRow<'_>> {
     group.rows.iter().map(|row| (vec![row.allocator.as_str().into()], &row.total)).collect()
 }
 
 /// A table of those counts that people are shown.
-fn table(about: &[&'static str], rows: Vec<Row<'_>>) -> Table {
+fn table(about: &[&'static str], rows: Vec<TableRow<'_>>) -> Table {
     let mut table = Table::new(about.iter().copied().chain(columns()));
     for (about, counts) in rows {
         table.row(about.into_iter().chain(counted(counts)));

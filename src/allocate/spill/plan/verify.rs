@@ -14,7 +14,7 @@ use super::homes::Home;
 use super::{Plan, Refill, Site, Step, Store, steps};
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::Counts;
-use crate::allocate::spill::crossing::Room;
+use crate::allocate::spill::crossing::BundleRoom;
 use crate::allocate::spill::problem::Problem;
 use crate::analysis::{Bundle, PinLiveness};
 use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Point, Value};
@@ -479,7 +479,7 @@ impl Verifier<'_> {
         // Where no value crosses, those at the sources have nothing to agree on.
         for (bundle, values) in meeting.into_iter().filter(|&(bundle, _)| crossed.contains(bundle)) {
             let at = bundles.meeting(bundle);
-            let mut room = Room::new(self.function, limits, at, self.pins.kept());
+            let mut room = BundleRoom::new(self.function, limits, at, self.pins.kept());
             if !values.iter().all(|&value| room.admit_crossing(self.function, bundles, value)) {
                 self.faults.push(Fault::Meeting { bundle, values: values.iter().copied().collect() });
             }

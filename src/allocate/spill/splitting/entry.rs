@@ -73,7 +73,7 @@ impl<'a> Entries<'a> {
         let head = crossing::head(problem, block);
         let arriving = self.guide.considers_only_arriving(self, block);
         let crosses = |value: Value| head == Head::Bundle && !set.off_bundles[value];
-        let mut room = Room::new(problem, self.pins, block);
+        let mut room = HeadRoom::new(problem, self.pins, block);
         if self.ahead.borders.is_none() {
             self.first_uses.enter(&problem.conventional.function, block);
         }
@@ -110,7 +110,7 @@ impl<'a> Entries<'a> {
         coming.extend(live().filter(|&value| is_in_memory(value) && !set.spilled[value]));
         self.keep_coming(block, &mut coming);
         if !coming.is_empty() {
-            let mut room = Room::new(self.problem, self.pins, block);
+            let mut room = HeadRoom::new(self.problem, self.pins, block);
             self.heads.get(block).iter().for_each(|&value| room.add(value));
             // All of them are used equally far away.
             coming.retain(|&mut value| room.fits(value));
@@ -170,7 +170,7 @@ impl<'a> Entries<'a> {
         }
         let function = &conventional.function;
         let meeting = bundles.meeting(bundle);
-        let mut room = crossing::Room::new(function, limits, meeting, self.pins.kept());
+        let mut room = crossing::BundleRoom::new(function, limits, meeting, self.pins.kept());
         let anyway = meeting.crossing.iter().filter(|&&value| unspillable.contains(value));
         let others = &self.at_pads[bundle];
         let fits = anyway.chain(others).chain([&value]).all(|&value| room.admit_crossing(function, bundles, value));
@@ -295,17 +295,17 @@ pub(super) fn nearest_first(candidates: &mut [Candidate]) -> &[Candidate] {
 }
 
 /// The registers at a block's head.
-pub(in crate::allocate::spill) struct Room<'a> {
+pub(in crate::allocate::spill) struct HeadRoom<'a> {
     problem: &'a Problem<'a>,
     occupied: RegSet,
     taken: Counts,
 }
 
-impl<'a> Room<'a> {
+impl<'a> HeadRoom<'a> {
     fn new(problem: &'a Problem<'a>, pins: &PinLiveness, block: Block) -> Self {
         let function = &problem.conventional.function;
         let occupied = pins.at(function, function.head(block)) | function.blocks[block].live_in_pins;
-        Room { problem, occupied, taken: Counts::default() }
+        HeadRoom { problem, occupied, taken: Counts::default() }
     }
 
     fn add(&mut self, value: Value) {
@@ -372,8 +372,8 @@ impl Pressures {
     }
 
     /// The room that a loop leaves for the values that only live through it.
-    pub(super) fn left<'a>(&self, problem: &'a Problem<'a>, header: Block, through: &[Candidate]) -> Room<'a> {
-        let mut room = Room { problem, occupied: RegSet::EMPTY, taken: self.0[header] };
+    pub(super) fn left<'a>(&self, problem: &'a Problem<'a>, header: Block, through: &[Candidate]) -> HeadRoom<'a> {
+        let mut room = HeadRoom { problem, occupied: RegSet::EMPTY, taken: self.0[header] };
         for it in through {
             let class = room.class(it.value);
             problem.limits.count(&mut room.taken, class, -1);

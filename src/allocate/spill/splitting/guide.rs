@@ -4,7 +4,7 @@
 //! [`Predecessors`]). A spiller that has decided about every value beforehand answers by [`Labels`], and the walk keeps to
 //! them ([`Labelled`]).
 
-use super::entry::{Candidate, Entries, Pressures, Room, nearest_first};
+use super::entry::{Candidate, Entries, HeadRoom, Pressures, nearest_first};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::spill::crossing::{self, Head};
 use crate::analysis::{LEAVING, NEVER};
@@ -19,7 +19,7 @@ pub trait Guide {
         entries: &mut Entries,
         block: Block,
         candidates: &mut Vec<Candidate>,
-        room: Room,
+        room: HeadRoom,
         entering: &mut Vec<Candidate>,
     );
 
@@ -58,7 +58,7 @@ impl Guide for Nearest {
         _entries: &mut Entries,
         _block: Block,
         candidates: &mut Vec<Candidate>,
-        mut room: Room,
+        mut room: HeadRoom,
         entering: &mut Vec<Candidate>,
     ) {
         entering.extend(room.take(nearest_first(candidates)));
@@ -74,7 +74,7 @@ impl Guide for Predecessors {
         entries: &mut Entries,
         block: Block,
         candidates: &mut Vec<Candidate>,
-        room: Room,
+        room: HeadRoom,
         entering: &mut Vec<Candidate>,
     ) {
         match self.considers_only_arriving(entries, block) {
@@ -90,7 +90,14 @@ impl Guide for Predecessors {
 
 impl Predecessors {
     /// Values used in the loop enter, and then, of those that only live through it, as many as the loop leaves room for.
-    fn at_loop(&self, entries: &Entries, block: Block, candidates: &[Candidate], mut room: Room, entering: &mut Vec<Candidate>) {
+    fn at_loop(
+        &self,
+        entries: &Entries,
+        block: Block,
+        candidates: &[Candidate],
+        mut room: HeadRoom,
+        entering: &mut Vec<Candidate>,
+    ) {
         let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.iter().partition(|it| it.next_use < LEAVING);
         entering.extend(room.take(&used));
         let mut left = self.0.left(entries.problem, block, &through);
@@ -101,7 +108,7 @@ impl Predecessors {
 }
 
 /// Values that arrive in registers from all predecessors enter, then those that arrive from some.
-fn where_ways_meet(entries: &Entries, block: Block, candidates: &[Candidate], mut room: Room, entering: &mut Vec<Candidate>) {
+fn where_ways_meet(entries: &Entries, block: Block, candidates: &[Candidate], mut room: HeadRoom, entering: &mut Vec<Candidate>) {
     let from_all = |it: &&Candidate| entries.comes_from(block, **it).all(|comes| comes);
     let from_some = |it: &&Candidate| !from_all(it) && entries.comes_from(block, **it).any(|comes| comes);
     entering.extend(room.take(candidates.iter().filter(from_all)));
@@ -119,7 +126,7 @@ impl Guide for Labelled<'_> {
         entries: &mut Entries,
         block: Block,
         candidates: &mut Vec<Candidate>,
-        mut room: Room,
+        mut room: HeadRoom,
         entering: &mut Vec<Candidate>,
     ) {
         candidates.retain(|it| it.next_use != NEVER);

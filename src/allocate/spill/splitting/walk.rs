@@ -56,7 +56,7 @@ pub(in crate::allocate::spill) fn walk(
     let Problem { conventional, order, .. } = problem;
     let function = &conventional.function;
     let labels = guide.labels();
-    let mut walk = Walk {
+    let mut walk = BlockWalk {
         problem,
         set,
         pins,
@@ -74,7 +74,7 @@ pub(in crate::allocate::spill) fn walk(
     for &block in order.blocks().iter().filter(|&&block| !problem.is_passed(block)) {
         walk.block(block)?;
     }
-    let Walk { entries, refills, folds, read_where_defined, .. } = walk;
+    let BlockWalk { entries, refills, folds, read_where_defined, .. } = walk;
     Ok(connect(problem, set, Decided { entries, refills, folds, read_where_defined }))
 }
 
@@ -98,7 +98,7 @@ struct Resident {
     thrown: bool,
 }
 
-struct Walk<'a> {
+struct BlockWalk<'a> {
     problem: &'a Problem<'a>,
     set: &'a SpillSet,
     /// The registers that the program occupies, and callee-saved registers that no value may be in.
@@ -119,7 +119,7 @@ struct Walk<'a> {
     read_where_defined: EntitySet<Value>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> BlockWalk<'a> {
     fn function(&self) -> &'a Function {
         &self.problem.conventional.function
     }
@@ -194,7 +194,7 @@ impl<'a> Walk<'a> {
     /// Removes the values that do not stay in registers.
     fn drop_displaced(&mut self) {
         let function = self.function();
-        let Walk { problem, residents, counts, .. } = self;
+        let BlockWalk { problem, residents, counts, .. } = self;
         residents.retain(|resident| {
             if !resident.kept {
                 problem.limits.count(counts, function.values[resident.value].class, -1);
