@@ -17,7 +17,7 @@ pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
     /// American spellings, which are still understood, each with the name that it stands for.
     const AMERICAN: &[(&str, &str)] = &[];
 
-    /// What a help text has in place of a value.
+    /// The name of the value in help texts.
     const PLACEHOLDER: &str = "HOW";
 
     /// The name on the command line.

@@ -87,7 +87,7 @@ pub(super) struct Isolation {
 impl Isolation {
     /// The copies for variables that are to share a register, or a slot.
     ///
-    /// Those that share a slot are not concerned by two-address instructions. Their φs on edges without code are left out:
+    /// Two-address instructions do not concern variables that share a slot. Nor are φs on edges without code isolated for them:
     /// whether such a φ is in memory does not depend on copies.
     pub(super) fn new(function: &Function, sharing: Sharing) -> Self {
         let (copies, non_split, left) = (Vec::new(), Vec::new(), Vec::new());

@@ -32,7 +32,7 @@ pub(in crate::allocate) struct Want {
     pub(in crate::allocate) order: Order,
 }
 
-/// Registers, best first. (Few classes have so many that these go to the heap.)
+/// Registers, best first. Few classes have more than sixteen, which would take heap memory.
 pub(in crate::allocate) type Order = SmallVec<[Reg; 16]>;
 
 /// A matching in progress: which want has which register before and after.

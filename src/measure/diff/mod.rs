@@ -76,7 +76,7 @@ pub struct Diff {
 pub struct Group {
     pub base: Setting,
     pub new: Setting,
-    /// Those that are in both files, in the order in which they were requested.
+    /// The metrics in both files, in the order in which they were requested.
     pub metrics: Vec<Total>,
 }
 

@@ -92,7 +92,7 @@ impl<'a> Entries<'a> {
             candidates.retain(|&it| self.meets_at_pads(block, it));
         }
         let guide = self.guide;
-        guide.enter(self, block, &mut candidates, room, &mut entering);
+        guide.enter(self, HeadCandidates { block, candidates: &mut candidates, room }, &mut entering);
         self.heads.add(block, entering.iter().map(|it| it.value)).sort_unstable();
         (self.candidates, self.entering) = (candidates, entering);
     }
@@ -292,6 +292,13 @@ impl Over<'_> {
 pub(super) fn nearest_first(candidates: &mut [Candidate]) -> &[Candidate] {
     candidates.sort_unstable_by_key(|it| u64::from(it.next_use) << 32 | u64::from(it.value.as_u32()));
     candidates
+}
+
+/// The head of a block, the values that could be in registers there, and the registers that are left for them.
+pub(in crate::allocate::spill) struct HeadCandidates<'c, 'a> {
+    pub(super) block: Block,
+    pub(super) candidates: &'c mut Vec<Candidate>,
+    pub(super) room: HeadRoom<'a>,
 }
 
 /// The registers at a block's head.

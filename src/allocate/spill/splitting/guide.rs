@@ -4,7 +4,7 @@
 //! [`Predecessors`]). A spiller that has decided about every value beforehand answers by [`Labels`], and the walk keeps to
 //! them ([`Labelled`]).
 
-use super::entry::{Candidate, Entries, HeadRoom, Pressures, nearest_first};
+use super::entry::{Candidate, Entries, HeadCandidates, Pressures, nearest_first};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::spill::crossing::{self, Head};
 use crate::analysis::{LEAVING, NEVER};
@@ -14,14 +14,7 @@ use crate::machine::Block;
 pub trait Guide {
     /// Chooses the values that are in registers at a block's head, from those that could be and as far as there is room. It
     /// adds them to `entering`, where those are already that have to be in registers. It may reorder the candidates.
-    fn enter(
-        &self,
-        entries: &mut Entries,
-        block: Block,
-        candidates: &mut Vec<Candidate>,
-        room: HeadRoom,
-        entering: &mut Vec<Candidate>,
-    );
+    fn enter(&self, entries: &mut Entries, head: HeadCandidates, entering: &mut Vec<Candidate>);
 
     /// Whether only the block's φs and values that arrive in registers are candidates there.
     fn considers_only_arriving(&self, _entries: &Entries, _block: Block) -> bool {
@@ -53,14 +46,8 @@ pub trait Labels {
 pub struct Nearest;
 
 impl Guide for Nearest {
-    fn enter(
-        &self,
-        _entries: &mut Entries,
-        _block: Block,
-        candidates: &mut Vec<Candidate>,
-        mut room: HeadRoom,
-        entering: &mut Vec<Candidate>,
-    ) {
+    fn enter(&self, _entries: &mut Entries, head: HeadCandidates, entering: &mut Vec<Candidate>) {
+        let HeadCandidates { candidates, mut room, .. } = head;
         entering.extend(room.take(nearest_first(candidates)));
     }
 }
@@ -69,17 +56,11 @@ impl Guide for Nearest {
 pub struct Predecessors(pub Pressures);
 
 impl Guide for Predecessors {
-    fn enter(
-        &self,
-        entries: &mut Entries,
-        block: Block,
-        candidates: &mut Vec<Candidate>,
-        room: HeadRoom,
-        entering: &mut Vec<Candidate>,
-    ) {
-        match self.considers_only_arriving(entries, block) {
-            true => where_ways_meet(entries, block, nearest_first(candidates), room, entering),
-            false => self.at_loop(entries, block, nearest_first(candidates), room, entering),
+    fn enter(&self, entries: &mut Entries, head: HeadCandidates, entering: &mut Vec<Candidate>) {
+        nearest_first(head.candidates);
+        match self.considers_only_arriving(entries, head.block) {
+            true => where_ways_meet(entries, head, entering),
+            false => self.at_loop(entries, head, entering),
         }
     }
 
@@ -90,14 +71,8 @@ impl Guide for Predecessors {
 
 impl Predecessors {
     /// Values used in the loop enter, and then, of those that only live through it, as many as the loop leaves room for.
-    fn at_loop(
-        &self,
-        entries: &Entries,
-        block: Block,
-        candidates: &[Candidate],
-        mut room: HeadRoom,
-        entering: &mut Vec<Candidate>,
-    ) {
+    fn at_loop(&self, entries: &Entries, head: HeadCandidates, entering: &mut Vec<Candidate>) {
+        let HeadCandidates { block, candidates, mut room } = head;
         let (used, through): (Vec<Candidate>, Vec<Candidate>) = candidates.iter().partition(|it| it.next_use < LEAVING);
         entering.extend(room.take(&used));
         let mut left = self.0.left(entries.problem, block, &through);
@@ -108,7 +83,8 @@ impl Predecessors {
 }
 
 /// Values that arrive in registers from all predecessors enter, then those that arrive from some.
-fn where_ways_meet(entries: &Entries, block: Block, candidates: &[Candidate], mut room: HeadRoom, entering: &mut Vec<Candidate>) {
+fn where_ways_meet(entries: &Entries, head: HeadCandidates, entering: &mut Vec<Candidate>) {
+    let HeadCandidates { block, candidates, mut room } = head;
     let from_all = |it: &&Candidate| entries.comes_from(block, **it).all(|comes| comes);
     let from_some = |it: &&Candidate| !from_all(it) && entries.comes_from(block, **it).any(|comes| comes);
     entering.extend(room.take(candidates.iter().filter(from_all)));
@@ -121,14 +97,8 @@ pub struct Labelled<'a>(pub &'a dyn Labels);
 impl Guide for Labelled<'_> {
     /// Values enter as decided. Others that arrive in registers and find room beside them need not be in registers, but
     /// could be stored here.
-    fn enter(
-        &self,
-        entries: &mut Entries,
-        block: Block,
-        candidates: &mut Vec<Candidate>,
-        mut room: HeadRoom,
-        entering: &mut Vec<Candidate>,
-    ) {
+    fn enter(&self, entries: &mut Entries, head: HeadCandidates, entering: &mut Vec<Candidate>) {
+        let HeadCandidates { block, candidates, mut room } = head;
         candidates.retain(|it| it.next_use != NEVER);
         let mut count = 0;
         for index in 0..candidates.len() {

@@ -49,7 +49,7 @@ use cranelift_entity::SecondaryMap;
 pub enum Which {
     /// Those of least weight, where too many values are live [PP05, §4.4].
     Lightest,
-    /// Those that are live across blocks; then, where too many values are live within a block, the lightest.
+    /// All live ranges that cross blocks; then, where too many values are live within a block, the lightest.
     AcrossBlocks,
     /// All.
     Everything,
