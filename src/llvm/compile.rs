@@ -305,7 +305,7 @@ fn generate(
     if session.failures.is_empty() {
         check(&session, status)?;
     }
-    let (output, warnings) = (std::mem::take(&mut session.output), std::mem::take(&mut session.warnings));
+    let (mut output, warnings) = (std::mem::take(&mut session.output), std::mem::take(&mut session.warnings));
     let counted = std::mem::take(&mut session.functions).into_iter();
     let functions = counted
         .map(|(name, counts)| Function {
@@ -321,7 +321,7 @@ fn generate(
     } else if options.output == Output::Object {
         Some(sizes_in(&output)?)
     } else {
-        sizes_of_text(module, options, &output)
+        sizes_of_text(module, options, &mut output)
     };
     Ok(Generated { output, functions, warnings, time_ns, sizes, failures: session.failures })
 }
@@ -355,12 +355,17 @@ fn sizes_in(object: &[u8]) -> Result<Sizes, CompileError> {
 }
 
 /// Has LLVM lay out the assembly that it printed for a module; `None` if it cannot read one of the instructions.
-fn sizes_of_text(module: &Module<'_>, options: &CompileOptions<'_>, assembly: &[u8]) -> Option<Sizes> {
+///
+/// LLVM's lexer looks at the byte after the text, which has to be zero: whatever else is there may keep it from ever ending.
+fn sizes_of_text(module: &Module<'_>, options: &CompileOptions<'_>, assembly: &mut Vec<u8>) -> Option<Sizes> {
     let mut session = Session::new(None, None, &|_| ());
+    assembly.push(0);
+    let text = &assembly[..assembly.len() - 1];
     // SAFETY: the module, the text and the session are alive during the call.
     let status = during(Stage::Generating, || unsafe {
-        ffi::ch_sizes(module.as_mut_ptr(), options.relocation as u32, ffi::Str::new(assembly), &session.callbacks())
+        ffi::ch_sizes(module.as_mut_ptr(), options.relocation as u32, ffi::Str::new(text), &session.callbacks())
     });
+    assembly.pop();
     (status == 0).then_some(session.sizes)
 }
 
