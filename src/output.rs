@@ -1,4 +1,4 @@
-//! Writing results: all files or none, and no temporary files left behind.
+//! Writing results: either all files of a command are written, or none, and no temporary files remain.
 //!
 //! Each file is written next to its target under another name. When all files of a command have been written, they are
 //! renamed, so that a reader finds either the old file or the new one. The renames follow each other at once, in the order
@@ -62,7 +62,7 @@ fn place(path: &Path) -> PathBuf {
     folder.ok().zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name))
 }
 
-/// Writes all results. If one of them cannot be written, no new file is left behind.
+/// Writes all results. If one of them cannot be written, none of the new files remains.
 ///
 /// # Errors
 /// If one cannot be written; the message names it.

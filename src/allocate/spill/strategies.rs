@@ -19,7 +19,7 @@ use std::fmt;
 pub struct SpillStrategy {
     /// The name on the command line.
     pub name: &'static str,
-    /// What it spills, in a line.
+    /// One line of help: the values that it spills.
     pub about: &'static str,
     make: fn(Effort) -> Box<dyn Spiller>,
 }

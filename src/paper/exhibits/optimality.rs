@@ -1,4 +1,4 @@
-//! How far spilling and coalescing are from the optimum: no table of a paper, but the question behind all of them.
+//! How far spilling and coalescing are from the optimum. No paper has such a table, though all of them raise the question.
 
 use super::paragraph;
 use crate::measure::report::{Cell, Table};
