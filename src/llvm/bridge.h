@@ -326,7 +326,7 @@ void *ch_read(void *context, ChStr name, ChStr bytes, const ChReader *reader);
 int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks);
 
 // Finds the size of each function in the assembly that ch_codegen emitted for a module, with the same relocation. Returns 0, or 1 if
-// LLVM cannot read the text: its parser and its printer write some instructions differently.
+// LLVM cannot read the text: its parser and its printer write some instructions differently. A zero byte has to follow the text.
 int ch_sizes(void *module, uint32_t relocation, ChStr assembly, const ChCallbacks *callbacks);
 
 // Writes the pass that LLVM runs on this thread, and the function that it runs on, into a buffer. Returns the length, 0 if they are
