@@ -5,7 +5,7 @@ use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct;
 use crate::allocate::eliminate::SwapPolicy;
 use crate::allocate::recolour::Recolouring;
-use assign::{PinPolicy, Preference};
+use assign::{BlockOrder, PinPolicy, Preference};
 use spill::strategies::{self, SpillStrategy};
 use spill::{Downstream, Effort, LoadLowering};
 use std::time::Duration;
@@ -170,6 +170,11 @@ impl AssignmentStrategy {
         self.dominance_order().map_or(Recolouring::Never, |order| order.recolouring)
     }
 
+    /// In which order blocks get registers.
+    pub fn block_order(&self) -> BlockOrder {
+        self.dominance_order().map_or(BlockOrder::Frequency, |order| order.assign.order)
+    }
+
     /// Whether values have other names from instructions on that overwrite them.
     pub fn split_ties(&self) -> bool {
         self.dominance_order().is_some_and(|order| order.assign.split_ties)
@@ -231,20 +236,35 @@ pub const PLAIN: Preset = Preset {
 
 const PLAIN_ORDER: DominanceOrder = DominanceOrder {
     spilling: strategies::WEIGHT,
-    assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid, split_ties: false, split_arguments: false },
+    assign: assign::Policy {
+        preference: Preference::None,
+        order: BlockOrder::Frequency,
+        pins: PinPolicy::Avoid,
+        split_ties: false,
+        split_arguments: false,
+    },
     recolouring: Recolouring::Never,
     elimination: Elimination::SpillFree,
 };
 
 /// `ch-o1` \[PP05\]: φ-lifting, colouring in dominance order, no heuristics.
-const CH_O1: Preset = Preset { name: "ch-o1", coalescing: Coalescing::Nothing, swap: SwapPolicy::Xor, ..PLAIN };
+const CH_O1: Preset = Preset {
+    name: "ch-o1",
+    coalescing: Coalescing::Nothing,
+    assignment: AssignmentStrategy::DominanceOrder(CH_O1_ORDER),
+    swap: SwapPolicy::Xor,
+    ..PLAIN
+};
+
+const CH_O1_ORDER: DominanceOrder =
+    DominanceOrder { assign: assign::Policy { order: BlockOrder::DominatorTree, ..PLAIN_ORDER.assign }, ..PLAIN_ORDER };
 
 /// `ch-o2` \[PP05\]: with register coalescing.
 const CH_O2: Preset = Preset {
     name: "ch-o2",
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
-        assign: assign::Policy { preference: Preference::FixedPoints, ..PLAIN_ORDER.assign },
-        ..PLAIN_ORDER
+        assign: assign::Policy { preference: Preference::FixedPoints, ..CH_O1_ORDER.assign },
+        ..CH_O1_ORDER
     }),
     ..CH_O1
 };
@@ -270,10 +290,33 @@ const SPILL_FREE: Preset = Preset {
     ..PLAIN
 };
 
+/// `bin-packing` [PP09, §7], with the three optimisations of \[PP09\]; its text neither folds nor rematerialises.
+const BIN_PACKING: Preset = Preset {
+    name: "bin-packing",
+    assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
+        spilling: strategies::SECOND_CHANCE,
+        assign: assign::Policy {
+            preference: Preference::FixedPoints,
+            order: BlockOrder::DominatorTree,
+            pins: PinPolicy::Repair,
+            ..PLAIN_ORDER.assign
+        },
+        ..PLAIN_ORDER
+    }),
+    spill: spill::Policy { store_hoist: true, load_lower: LoadLowering::Counted, memory_coalesce: true, ..PLAIN.spill },
+    ..PLAIN
+};
+
 /// The best that is known in dominance order.
 const BEST: DominanceOrder = DominanceOrder {
     spilling: strategies::PRICED,
-    assign: assign::Policy { preference: Preference::Frequency, pins: PinPolicy::Hold, split_ties: true, split_arguments: true },
+    assign: assign::Policy {
+        preference: Preference::Frequency,
+        order: BlockOrder::Frequency,
+        pins: PinPolicy::Hold,
+        split_ties: true,
+        split_arguments: true,
+    },
     recolouring: Recolouring::Exchanges,
     elimination: Elimination::SpillFree,
 };
@@ -310,7 +353,7 @@ const HACK: Preset = Preset {
     name: "hack",
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
         spilling: strategies::BELADY,
-        assign: assign::Policy { pins: PinPolicy::Permute, ..PLAIN_ORDER.assign },
+        assign: assign::Policy { order: BlockOrder::DominatorTree, pins: PinPolicy::Permute, ..PLAIN_ORDER.assign },
         recolouring: Recolouring::Chunks,
         ..PLAIN_ORDER
     }),
@@ -355,7 +398,7 @@ const IRC: Preset =
 
 /// All allocators.
 pub const PRESETS: &[Preset] =
-    &[TUNED, SPILL_FREE, CH_O1, CH_O2, CH_O3, HACK, OUT_OF_SSA, LINEAR_SCAN, IRC, LOCAL, SIMPLE, OPTIMAL];
+    &[TUNED, SPILL_FREE, BIN_PACKING, CH_O1, CH_O2, CH_O3, HACK, OUT_OF_SSA, LINEAR_SCAN, IRC, LOCAL, SIMPLE, OPTIMAL];
 
 impl Default for Preset {
     fn default() -> Self {

@@ -269,7 +269,7 @@ fn by_phases(
     clock.after(Phase::Forms, Stage::Conventional(&conventional));
     let Allocated { spilled, liveness: among_spilled, assignment } =
         allocated(&conventional, &order, &dominators, &liveness, preset, spiller, &mut clock)?;
-    let graphs = eliminate::Graphs::new(&conventional, &spilled.memory);
+    let graphs = eliminate::Graphs::new(&conventional, &liveness, &spilled.memory);
     let conversion = conventional.counts;
     // No later phase needs these.
     drop((conventional, liveness));
@@ -285,7 +285,7 @@ fn by_phases(
     clock.after(Phase::Recolour, Stage::Coloured(&coloured, &memory));
     let (overlay, code) = answer((imported, &changes), &memory, &coloured, &liveness, &pins, preset)?;
     clock.after(Phase::Eliminate, Stage::Allocated(imported, &overlay));
-    let elimination = graphs.count(&coloured, &liveness, &code);
+    let elimination = graphs.count(&coloured, &memory, &liveness, &code);
     let report = Report { conversion, destruction, spill: counts, recolouring, elimination, degraded, phases: clock.phases };
     Ok((overlay, report))
 }

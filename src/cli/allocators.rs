@@ -82,6 +82,11 @@ pub static ALL: &[Entry] = &[
         about: "the best that chordal can do: spilling by prices, recolouring, three-address forms",
     },
     Entry { name: "spill-free", family: &SSA_BASED, about: "with spill-free elimination of phis (Pereira and Palsberg)" },
+    Entry {
+        name: "bin-packing",
+        family: &SSA_BASED,
+        about: "values move between registers and memory within their lives (Pereira and Palsberg)",
+    },
     Entry { name: "ch-o1", family: &SSA_BASED, about: "phi-lifting, colouring in dominance order, no heuristics (Pereira)" },
     Entry { name: "ch-o2", family: &SSA_BASED, about: "ch-o1 with register coalescing" },
     Entry { name: "ch-o3", family: &SSA_BASED, about: "ch-o2 with coalescing of phi-related values in memory" },

@@ -1,7 +1,7 @@
 //! The values that allocators' switches can have, as the command line names them.
 
 use crate::allocate::allocators::{AssignmentStrategy, Elimination, RegisterCoalescing};
-use crate::allocate::assign::PinPolicy;
+use crate::allocate::assign::{BlockOrder, PinPolicy};
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct::{Merging, Notion, Source};
 use crate::allocate::eliminate::SwapPolicy;
@@ -91,6 +91,17 @@ impl Choice for Coalescing {
             Coalescing::Value,
             "value",
             "Those whose two classes are not live together with different values (Boissinot and others)",
+        ),
+    ];
+}
+
+impl Choice for BlockOrder {
+    const ALL: &[(Self, &str, &str)] = &[
+        (BlockOrder::Frequency, "frequency", "In reverse postorder; values stay where the most frequent predecessor leaves them"),
+        (
+            BlockOrder::DominatorTree,
+            "dominator-tree",
+            "In preorder of the dominator tree; values stay where the immediate dominator leaves them",
         ),
     ];
 }

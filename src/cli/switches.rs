@@ -29,8 +29,8 @@ pub struct Switch {
 enum Readers {
     All,
     DominanceOrder,
-    WholeRanges,
-    SharedWholeRanges,
+    LoadLowering,
+    StoreHoisting,
     SplitRanges,
     Prices,
     Solver,
@@ -314,13 +314,13 @@ pub static OPTIONS: &[CliOption] = &[
             ),
             switch(
                 "store-hoist",
-                Readers::SharedWholeRanges,
+                Readers::StoreHoisting,
                 field!(spill.store_hoist),
                 "Whether a phi's argument that goes to memory is stored once, after its definition",
             ),
             switch(
                 "load-lower",
-                Readers::WholeRanges,
+                Readers::LoadLowering,
                 field!(spill.load_lower),
                 "When a phi whose arguments are in memory is put there too, and loaded before its uses",
             ),
@@ -419,6 +419,12 @@ pub static OPTIONS: &[CliOption] = &[
         ],
     },
     CliOption::Unlisted(&[
+        switch(
+            "block-order",
+            Readers::DominanceOrder,
+            order_field!(block_order: assign.order),
+            "In which order blocks get registers, and from where the values that are live into a block come",
+        ),
         switch(
             "weigh-size",
             Readers::All,
@@ -569,8 +575,11 @@ impl Readers {
         };
         match self {
             Readers::All | Readers::DominanceOrder => true,
-            Readers::WholeRanges => !order.spilling.splits(),
-            Readers::SharedWholeRanges => !order.spilling.splits() && order.elimination.is_frugal(),
+            Readers::LoadLowering => !order.spilling.splits() || order.spilling == strategies::SECOND_CHANCE,
+            Readers::StoreHoisting => match order.spilling.splits() {
+                true => order.spilling == strategies::SECOND_CHANCE,
+                false => order.elimination.is_frugal(),
+            },
             Readers::SplitRanges => order.spilling.splits(),
             Readers::Prices => order.spilling.has_prices(),
             Readers::Solver => preset.assignment.needs_solver(),
@@ -583,9 +592,12 @@ impl Readers {
         Some(match self {
             Readers::All => return None,
             Readers::DominanceOrder => "SSA-based allocators",
-            Readers::WholeRanges => "allocators that spill values for all their lives (as with --spill weight)",
-            Readers::SharedWholeRanges => {
-                "allocators that spill values for all their lives (as with --spill weight) to slots that phis share"
+            Readers::LoadLowering => {
+                "allocators that spill values for all their lives, or give them a second chance (as with --spill weight, second-chance)"
+            }
+            Readers::StoreHoisting => {
+                "allocators that spill values for all their lives to slots that phis share, or give them a second chance (as with \
+                 --spill weight, second-chance)"
             }
             Readers::SplitRanges => "allocators that spill values for parts of their lives (as with --spill priced)",
             Readers::Prices => "allocators that spill by prices (--spill priced, optimal)",

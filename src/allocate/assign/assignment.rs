@@ -59,8 +59,8 @@ impl Assignment {
         }
     }
 
-    /// The registers of some `values` when control leaves `from` for `to`. They are live into `to`, and come in ascending
-    /// order.
+    /// The registers of some `values` when control leaves `from` for `to`, or at the end of `from` if that only dominates `to`.
+    /// They are live into `to`, and come in ascending order.
     pub(super) fn on_exit<'a>(
         &'a self,
         function: &Function,
@@ -69,8 +69,9 @@ impl Assignment {
         to: Block,
         values: impl Iterator<Item = Value> + 'a,
     ) -> impl Iterator<Item = Reg> + 'a {
+        let is_thrown = function.blocks[to].landing_pad && function.blocks[to].preds.contains(&from);
         let (leaving, registers) = match &self.at_throw[from] {
-            (values, registers) if function.blocks[to].landing_pad => (&values[..], &registers[..]),
+            (values, registers) if is_thrown => (&values[..], &registers[..]),
             _ => (liveness.live_out(from), self.exit.get(from)),
         };
         let mut leaving = leaving.iter().zip(registers);

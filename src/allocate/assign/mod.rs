@@ -60,6 +60,7 @@ use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
     pub preference: Preference,
+    pub order: BlockOrder,
     pub pins: PinPolicy,
     /// Whether a value gets another name where a two-address instruction overwrites a copy of it and it is read again in the
     /// block. One copy is needed in any case; with two names, recolouring can choose which of them stays in the register.
@@ -67,6 +68,16 @@ pub struct Policy {
     /// Whether an argument gets another name where it cannot stay in the register in which it comes in, if that place is
     /// executed less often than the entry ([`arguments`]).
     pub split_arguments: bool,
+}
+
+/// In which order blocks get registers, and from where the values that are live into a block come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockOrder {
+    /// In reverse postorder. Values stay where the most frequent predecessor that has been walked leaves them.
+    Frequency,
+    /// In preorder of the dominator tree, as [PP05, §4.4], [PP09, §7] and [Hack] have it. Values stay where the immediate
+    /// dominator leaves them.
+    DominatorTree,
 }
 
 /// Which register a value gets if several are free.
@@ -135,7 +146,7 @@ pub fn assign(
     let function = &spilled.function;
     let pins = policy.pins.occupied(function, liveness, &spilled.untouched);
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
-    let mut assignment = walk::walk(function, order, liveness, &pins, &preferences, policy, evictable)?;
+    let mut assignment = walk::walk(function, order, dominators, liveness, &pins, &preferences, policy, evictable)?;
     if policy.split_arguments {
         arguments::split(function, order, dominators, liveness, &pins, &mut assignment);
     }

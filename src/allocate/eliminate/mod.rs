@@ -50,7 +50,7 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use windmill::{LocationTransfer, Scratch};
 
-pub use count::{EliminationCounts, Graphs};
+pub use count::{EliminationCounts, Graphs, TransferGraphs};
 pub use hoist::hoist;
 pub use overlay::overlay;
 

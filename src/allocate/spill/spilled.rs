@@ -5,6 +5,7 @@ use crate::analysis::Untouched;
 use crate::machine::{Block, Function, Inst, RegClass, Slot, SlotData, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// A function whose values in registers fit. All its operands are in registers.
 pub struct Spilled {
@@ -31,6 +32,9 @@ pub struct Memory {
     pub edge_refills: SecondaryMap<Block, Vec<EdgeRefill>>,
     /// For each block, its φs that move memory to memory. There are none in frugal allocations.
     pub memory_phis: SecondaryMap<Block, Vec<MemoryPhi>>,
+    /// For each block, its φs in memory, if values move between registers and memory within their lives, and the spiller has
+    /// noted them. They are for the statistics.
+    pub rows: SecondaryMap<Block, Vec<MemoryRow>>,
     /// For each debug use, the slot of its value, if that is live and in memory.
     pub debug_slots: Vec<Option<Slot>>,
 }
@@ -73,6 +77,7 @@ impl Spilled {
             slot_of: SecondaryMap::new(),
             edge_refills: SecondaryMap::new(),
             memory_phis: SecondaryMap::new(),
+            rows: SecondaryMap::new(),
             debug_slots: vec![None; function.debug_uses.len()],
         };
         Spilled {
@@ -109,6 +114,23 @@ pub struct MemoryPhi {
     /// The slot of each argument, in the order of the predecessors; `None` for arguments that are undefined or stored from
     /// registers.
     pub from: Vec<Option<Slot>>,
+}
+
+/// A φ in memory, of the program or a mock φ, as if a value that is live into a block were a φ of itself [PP09, §6.2]. It is an
+/// edge of the location transfer graph of each edge into the block.
+#[derive(Clone, Debug)]
+pub struct MemoryRow {
+    pub value: Value,
+    pub is_mock: bool,
+    /// For each predecessor, whether the value comes from memory; `None` if it is undefined there.
+    pub from_memory: SmallVec<[Option<bool>; 4]>,
+}
+
+impl MemoryRow {
+    /// Whether the value comes from a register somewhere.
+    pub fn moves(&self) -> bool {
+        self.from_memory.contains(&Some(false))
+    }
 }
 
 /// The cost of a plan, and a lower bound on the cost of any plan that has the same values cross edges without code and folds

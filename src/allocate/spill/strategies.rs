@@ -7,6 +7,7 @@ use super::config::{Effort, Entry};
 use super::priced::{Priced, Thoroughness};
 use super::spiller::Spiller;
 use super::splitting::Belady;
+use super::splitting::bin_packing::BinPacking;
 use super::weights::cross_more_than;
 use super::whole::{OnRequest, Which};
 use crate::allocate::degraded::Degraded;
@@ -42,6 +43,12 @@ pub const MIN: SpillStrategy = SpillStrategy {
     make: |_| Box::new(Belady(Entry::Predecessors)),
 };
 
+pub const SECOND_CHANCE: SpillStrategy = SpillStrategy {
+    name: "second-chance",
+    about: "Those used farthest away; blocks begin as their immediate dominators end (bin-packing)",
+    make: |_| Box::new(BinPacking),
+};
+
 pub const PRICED: SpillStrategy = SpillStrategy {
     name: "priced",
     about: "Those that cost least, where they cost least: registers have prices, and live ranges are cut where it is cheapest",
@@ -64,7 +71,7 @@ pub const ACROSS_BLOCKS: SpillStrategy = SpillStrategy {
 pub const EVERYWHERE: SpillStrategy = SpillStrategy { name: "everywhere", about: "All", make: |_| Box::new(Which::Everything) };
 
 /// All of them.
-pub const ALL: [SpillStrategy; 7] = [WEIGHT, BELADY, MIN, PRICED, OPTIMAL, ACROSS_BLOCKS, EVERYWHERE];
+pub const ALL: [SpillStrategy; 8] = [WEIGHT, BELADY, MIN, SECOND_CHANCE, PRICED, OPTIMAL, ACROSS_BLOCKS, EVERYWHERE];
 
 impl SpillStrategy {
     /// The spiller, which looks for something better for as long as the effort says.

@@ -9,7 +9,7 @@ pub mod read;
 use crate::allocate::cssa::ConversionCounts;
 use crate::allocate::degraded::Degraded;
 use crate::allocate::destruct::DestructionCounts;
-use crate::allocate::eliminate::EliminationCounts;
+use crate::allocate::eliminate::{EliminationCounts, TransferGraphs};
 use crate::allocate::recolour::RecolouringCounts;
 use crate::allocate::spill::Optimisations;
 use crate::analysis::GraphSizes;
@@ -411,7 +411,13 @@ impl AddAssign<&DestructionCounts> for DestructionCounts {
 add_fields!(GraphSizes: value_register, interference);
 add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
 add_fields!(RecolouringCounts: copies_before, copies_after, cost_before, cost_after; if known: bound);
-add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, fixed_points, spills);
+add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, with_mock_phis, with_all_mock_phis, fixed_points, spills);
+add_fields!(TransferGraphs: graphs, edges, memory_transfers, potential_spills);
+impl AddAssign for TransferGraphs {
+    fn add_assign(&mut self, other: TransferGraphs) {
+        *self += &other;
+    }
+}
 
 impl AddAssign<&Static> for Static {
     fn add_assign(&mut self, other: &Static) {

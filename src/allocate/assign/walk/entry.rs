@@ -1,11 +1,11 @@
 //! The registers of values at the head of a block.
 //!
 //! Live-in values stay where the most frequent predecessor that was walked before has them, so that no code is needed on its
-//! edge. The definitions of φs take registers beside them. If that is not possible, all of them are placed anew, by a
+//! edge; or where the immediate dominator has them, if blocks are walked along its tree. The definitions of φs take registers beside them. If that is not possible, all of them are placed anew, by a
 //! matching.
 
 use super::DominanceWalk;
-use crate::allocate::assign::Preference;
+use crate::allocate::assign::{BlockOrder, Preference};
 use crate::allocate::failure::{Defect, Failure};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::analysis::Bundle;
@@ -19,7 +19,7 @@ impl DominanceWalk<'_> {
         self.taken = RegSet::EMPTY;
         match self.bundles.entry(block) {
             Some(bundle) => self.enter_from_bundle(bundle, block)?,
-            None => self.enter_from_frequent(block)?,
+            None => self.enter_from_walked(block)?,
         }
         let register = |&value: &Value| self.register[value].expect("a live value is in a register");
         self.result.entry.add(block, self.liveness.live_in(block).iter().map(register));
@@ -42,15 +42,24 @@ impl DominanceWalk<'_> {
         Ok(())
     }
 
-    /// Places the live-in values where the most frequent predecessor that was walked before has them, and the definitions of
-    /// φs beside them.
-    fn enter_from_frequent(&mut self, block: Block) -> Result<(), Failure> {
-        let data = &self.function.blocks[block];
-        let live_in = self.liveness.live_in(block);
+    /// The block whose end says where the live-in values of a block stay.
+    fn source(&self, block: Block) -> Option<Block> {
         let walked = |&&pred: &&Block| self.order.index(pred) < self.order.index(block);
         let frequency = |pred: &Block| self.function.blocks[*pred].frequency;
-        let source =
-            data.preds.iter().filter(walked).max_by(|a, b| frequency(a).total_cmp(&frequency(b)).then(b.cmp(a))).copied();
+        match self.policy.order {
+            BlockOrder::DominatorTree => self.dominators.idom(block),
+            BlockOrder::Frequency => {
+                let preds = self.function.blocks[block].preds.iter().filter(walked);
+                preds.max_by(|a, b| frequency(a).total_cmp(&frequency(b)).then(b.cmp(a))).copied()
+            }
+        }
+    }
+
+    /// Places the live-in values where a block that was walked before has them, and the definitions of φs beside them.
+    fn enter_from_walked(&mut self, block: Block) -> Result<(), Failure> {
+        let data = &self.function.blocks[block];
+        let live_in = self.liveness.live_in(block);
+        let source = self.source(block);
         let occupied = data.live_in_pins | self.pins.at(self.function, self.function.head(block));
         let (mut arriving, mut before) = (std::mem::take(&mut self.arriving), std::mem::take(&mut self.before));
         arriving.clear();

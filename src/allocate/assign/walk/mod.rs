@@ -1,13 +1,13 @@
 //! The walk in dominance order, which gives each value a register where it is defined.
 //!
-//! At the head of a block, values are put where a predecessor left them ([`entry`]). The definitions of each instruction get
+//! At the head of a block, values are put where a predecessor, or the immediate dominator, left them ([`entry`]). The definitions of each instruction get
 //! free registers, and values that are in the way of its constraints move ([`instruction`]), always to the best registers
 //! that there are ([`choice`]). Where edges can take no code, all of their ends have to agree ([`meeting`]).
 //!
 //! Requires: strict SSA form in which the values in registers fit everywhere, if pins are not avoided. If they are, values
 //! that find no lasting register are evicted.
 //! Ensures: an [`Assignment`], with a repair wherever values move.
-//! Relies on: dominators come first in reverse postorder, so a value has a register when the walk comes to its uses.
+//! Relies on: dominators come first, in reverse postorder and in preorder of their tree, so a value has a register when the walk comes to its uses.
 //!
 //! ```text
 //! v0:w = op                v0:w = op                      a =
@@ -26,19 +26,20 @@ mod instruction;
 mod meeting;
 
 use super::preferences::Preferences;
-use super::{Assignment, Evictable, Policy, Refusal, holding};
+use super::{Assignment, BlockOrder, Evictable, Policy, Refusal, holding};
 use crate::allocate::failure::Failure;
 use crate::allocate::pressure::pin_policy::PinPolicy;
 use crate::analysis::grouped::of_each;
-use crate::analysis::{Bundle, Bundles, Held, Liveness, Order, PinLiveness, endangered};
+use crate::analysis::{Bundle, Bundles, Dominators, Held, Liveness, Order, PinLiveness, endangered};
 use crate::machine::{Block, Function, Inst, InstFlags, Reg, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use meeting::Expected;
 
-/// Assigns registers block by block in reverse postorder.
+/// Assigns registers block by block.
 pub(super) fn walk(
     function: &Function,
     order: &Order,
+    dominators: &Dominators,
     liveness: &Liveness,
     pins: &PinLiveness,
     preferences: &Preferences,
@@ -56,6 +57,7 @@ pub(super) fn walk(
         policy,
         evictable,
         order,
+        dominators,
         places: SecondaryMap::new(),
         leaving: None,
         expected: Expected::default(),
@@ -71,7 +73,11 @@ pub(super) fn walk(
         debug: 0,
         result: Assignment::empty(function),
     };
-    let walked = order.blocks().iter().try_for_each(|&block| walk.block(block));
+    let mut blocks = order.blocks().to_vec();
+    if policy.order == BlockOrder::DominatorTree {
+        blocks.sort_unstable_by_key(|&block| dominators.preorder(block));
+    }
+    let walked = blocks.into_iter().try_for_each(|block| walk.block(block));
     // Evicted values may have taken registers in this round, and definitions that overwrite them others. Whether the rest
     // fits will be known in the next round.
     let evicted: Vec<Value> = function.values.keys().filter(|&value| walk.evicted[value]).collect();
@@ -94,6 +100,7 @@ struct DominanceWalk<'a> {
     policy: Policy,
     evictable: Evictable<'a>,
     order: &'a Order,
+    dominators: &'a Dominators,
     /// For each bundle that the walk has reached, the registers in which its representatives meet, sorted.
     places: SecondaryMap<Bundle, Option<Vec<(Value, Reg)>>>,
     /// The bundle of the edges that the next instruction takes, if that is a terminator or a call that throws.

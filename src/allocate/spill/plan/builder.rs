@@ -10,7 +10,7 @@ use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spilled::SpillCounts;
 use crate::analysis::Untouched;
 use crate::machine::{Block, Function, Inst, Point, Value};
-use cranelift_entity::EntitySet;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use std::collections::BTreeSet;
 
 /// A plan in the making, in which nothing is in memory yet.
@@ -139,6 +139,7 @@ impl<'p> PlanBuilder<'p> {
             homes: Homes::new(conventional, &at_home, downstream.frugal),
             in_memory: self.in_memory,
             untouched: Untouched::default(),
+            memory_rows: SecondaryMap::new(),
             counts: SpillCounts { values, ..SpillCounts::default() },
             degraded: Vec::new(),
         })

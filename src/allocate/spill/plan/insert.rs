@@ -34,8 +34,15 @@ pub(in crate::allocate::spill) fn insert(problem: &Problem, plan: &Plan, slots: 
         slot_of[value] = slots.of(plan, value).into();
     }
     let debug_slots = debug_slots(problem, &slot_of);
-    let memory =
-        Memory { slots: slots.slots.clone(), given: slots.given.clone(), slot_of, edge_refills, memory_phis, debug_slots };
+    let memory = Memory {
+        slots: slots.slots.clone(),
+        given: slots.given.clone(),
+        slot_of,
+        edge_refills,
+        memory_phis,
+        rows: plan.memory_rows.clone(),
+        debug_slots,
+    };
     Spilled {
         function: rewritten,
         folds,

@@ -11,7 +11,7 @@ use crate::allocate::spill::spill_set::SpillSet;
 use crate::allocate::spill::spilled::SpillCounts;
 use crate::analysis::Untouched;
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, Inst, Operand, Phi, Point, Value};
+use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Phi, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// The decisions of the block walk.
@@ -19,14 +19,32 @@ pub(in crate::allocate::spill) struct Decided<'a> {
     pub(in crate::allocate::spill) entries: Entries<'a>,
     /// Those within blocks.
     pub(in crate::allocate::spill) refills: Vec<(Site, Value, Refill)>,
+    /// Where values that live on leave their registers within blocks: before which instruction.
+    pub(in crate::allocate::spill) evictions: Vec<(Point, Value)>,
     pub(in crate::allocate::spill) folds: Vec<(Inst, usize)>,
     /// Values whose definitions are needed in a register.
     pub(in crate::allocate::spill) read_where_defined: EntitySet<Value>,
 }
 
+/// Where a value that is in memory for a part of its life is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::allocate::spill) enum StorePlacement {
+    /// At the least cost ([`store_placement`]).
+    Cheapest,
+    /// Once, after its definition [PP09, §6.1].
+    AfterDefinition,
+    /// Wherever it leaves its register, within blocks and on edges.
+    WhereEvicted,
+}
+
 /// Connects the blocks: a value that is in a register at a block's head, and not at the end of a predecessor, is refilled on
 /// the edge.
-pub(in crate::allocate::spill) fn connect(problem: &Problem, set: &SpillSet, decided: Decided) -> Plan {
+pub(in crate::allocate::spill) fn connect(
+    problem: &Problem,
+    set: &SpillSet,
+    decided: Decided,
+    placement: StorePlacement,
+) -> Plan {
     let conventional = problem.conventional;
     let function = &conventional.function;
     let mut connector = Connector { problem, set, function, decided, memory_phis: EntitySet::new() };
@@ -48,7 +66,7 @@ pub(in crate::allocate::spill) fn connect(problem: &Problem, set: &SpillSet, dec
     at_home.extend(for_a_while.iter());
     let homes = Homes::new(conventional, &at_home, true);
     let definitions = connector.definitions();
-    let stores = connector.stores(&in_memory, &for_a_while, &reads, &definitions);
+    let stores = connector.stores(&in_memory, &for_a_while, &reads, &definitions, placement);
     let updates = connector.updates(&stores);
     let mut dropped = connector.dropped(&at_home, &definitions);
     let values = function.values.keys().filter(|&value| at_home.contains(value) || set.spilled[value]).count();
@@ -63,7 +81,20 @@ pub(in crate::allocate::spill) fn connect(problem: &Problem, set: &SpillSet, dec
     // An instruction that is not executed accesses nothing.
     folds.retain(|&(inst, _)| !dropped.contains(inst));
     let untouched = Untouched::default();
-    Plan { refills, stores, memory_phis, folds, updates, dropped, in_memory, untouched, homes, counts, degraded: Vec::new() }
+    Plan {
+        refills,
+        stores,
+        memory_phis,
+        folds,
+        updates,
+        dropped,
+        in_memory,
+        untouched,
+        homes,
+        memory_rows: SecondaryMap::new(),
+        counts,
+        degraded: Vec::new(),
+    }
 }
 
 /// The definition of a value.
@@ -171,13 +202,14 @@ impl Connector<'_> {
         })
     }
 
-    /// Stores each value after its definition, or where that is cheaper.
+    /// Stores each value after its definition, or elsewhere if the placement says so.
     fn stores(
         &self,
         in_memory: &EntitySet<Value>,
         for_a_while: &EntitySet<Value>,
         reads: &Reads,
         definitions: &Definitions,
+        placement: StorePlacement,
     ) -> Vec<Store> {
         let unspillable = |value: Value| self.problem.unspillable.contains(value);
         let mut stored = EntitySet::new();
@@ -188,7 +220,11 @@ impl Connector<'_> {
         let read_from_home = self.decided.folds.iter().filter(|&&(inst, k)| k == 1 && self.problem.copies_within_home(inst));
         read_from_home.for_each(|&(inst, _)| _ = stored.remove(self.function.operands(inst)[0].value));
         let defined = |value: Value| definitions[value].map(|it| it.block);
-        let (mut stores, elsewhere) = store_placement::place(self.problem, &self.decided.entries, reads, &stored, defined);
+        let (mut stores, elsewhere) = match placement {
+            StorePlacement::Cheapest => store_placement::place(self.problem, &self.decided.entries, reads, &stored, defined),
+            StorePlacement::AfterDefinition => Default::default(),
+            StorePlacement::WhereEvicted => self.where_evicted(stored.clone()),
+        };
         for (from, to, value, home) in self.arguments().filter(|&(_, _, value, _)| unspillable(value)) {
             stores.push(Store { at: self.function.departure(from, to), value, home });
         }
@@ -202,6 +238,41 @@ impl Connector<'_> {
         }
         stores.sort_by_key(|store| (store.at, store.value));
         stores
+    }
+
+    /// Stores values wherever they leave their registers: within blocks, on edges, and for the φs in memory that take them.
+    /// The second result is the set of these values. Those that edges without code need in memory are not among them.
+    fn where_evicted(&self, mut stored: EntitySet<Value>) -> (Vec<Store>, EntitySet<Value>) {
+        for (_, value, _) in self.evicted_on_edges().filter(|&(from, _, to)| !self.takes_code(from, to)) {
+            stored.remove(value);
+        }
+        let store = |at: Point, value: Value| Store { at, value, home: value };
+        let in_blocks = self.decided.evictions.iter().map(|&(at, value)| store(at, value));
+        let on_edges = self.evicted_on_edges().filter(|&(from, value, _)| self.decided.entries.is_at_end(from, value));
+        let on_edges = on_edges.map(|(from, value, to)| match self.function.edge_place(from, to) {
+            EdgePlace::Head(at) | EdgePlace::Tail(at) => store(at, value),
+            EdgePlace::Nowhere => store(self.function.departure(from, to), value),
+        });
+        let mut stores: Vec<Store> = in_blocks.chain(on_edges).filter(|store| stored.contains(store.value)).collect();
+        stores.sort_by_key(|store| (store.at, store.value));
+        stores.dedup();
+        (stores, stored)
+    }
+
+    /// The values that each edge needs in memory, in a register or not before it: (from, value, to).
+    fn evicted_on_edges(&self) -> impl Iterator<Item = (Block, Value, Block)> + '_ {
+        let through = self.function.blocks.iter().flat_map(move |(to, data)| {
+            let live = self.problem.liveness.live_in(to).iter();
+            let in_memory = live.filter(move |&&value| !self.decided.entries.is_in(to, value));
+            in_memory.flat_map(move |&value| data.preds.iter().map(move |&from| (from, value, to)))
+        });
+        through.chain(self.arguments().map(|(from, to, value, _)| (from, value, to)))
+    }
+
+    /// Whether a value in a register can be stored on an edge.
+    fn takes_code(&self, from: Block, to: Block) -> bool {
+        let target = &self.function.blocks[to];
+        !target.landing_pad && !target.jump_target && !self.function.takes_no_code(from, to)
     }
 
     /// Whether a value that is in memory all its life is stored after its definition. It is not if the instruction writes it

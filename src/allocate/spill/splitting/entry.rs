@@ -211,6 +211,11 @@ impl<'a> Entries<'a> {
         })
     }
 
+    /// Whether a value that is live into a block is in a register at the end of the block's immediate dominator.
+    pub(super) fn stays_from_dominator(&self, block: Block, value: Value) -> bool {
+        self.problem.dominators.idom(block).is_some_and(|dominator| self.is_at_end(dominator, value))
+    }
+
     /// Takes back a value at a block's head. It is displaced before it is read, so it need not be in a register there,
     /// unless it has crossed a bundle.
     pub(in crate::allocate::spill) fn withdraw(&mut self, block: Block, value: Value) {

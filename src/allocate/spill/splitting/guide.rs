@@ -21,6 +21,11 @@ pub trait Guide {
         false
     }
 
+    /// Whether a value that a block displaces before it reads it is taken back from the registers at the block's head.
+    fn withdraws(&self) -> bool {
+        true
+    }
+
     /// The decisions that have been made beforehand, if there are any.
     fn labels(&self) -> Option<&dyn Labels> {
         None
@@ -89,6 +94,22 @@ fn where_ways_meet(entries: &Entries, head: HeadCandidates, entering: &mut Vec<C
     let from_some = |it: &&Candidate| !from_all(it) && entries.comes_from(block, **it).any(|comes| comes);
     entering.extend(room.take(candidates.iter().filter(from_all)));
     entering.extend(room.take(candidates.iter().filter(from_some)));
+}
+
+/// Values stay where they are at the end of the immediate dominator. φs take the registers that are left, or that of a value
+/// used later [PP09, §7].
+pub struct WhereDominated;
+
+impl Guide for WhereDominated {
+    fn enter(&self, entries: &mut Entries, head: HeadCandidates, entering: &mut Vec<Candidate>) {
+        let HeadCandidates { block, candidates, mut room } = head;
+        candidates.retain(|it| it.row.is_some() || entries.stays_from_dominator(block, it.value));
+        entering.extend(room.take(nearest_first(candidates)));
+    }
+
+    fn withdraws(&self) -> bool {
+        false
+    }
 }
 
 /// Answers as the labels say.

@@ -4,6 +4,7 @@
 //!   use is farthest away leaves;
 //! - [`guide`]: the questions that the walk asks: which values enter a block in registers, and which stay after an
 //!   instruction;
+//! - [`bin_packing`]: the spiller that takes a block's head as the immediate dominator leaves it;
 //! - [`entry`]: the values in registers at the borders of blocks;
 //! - [`uncontended`]: blocks in which nothing is to be decided, which the walk passes;
 //! - [`edges`]: reloads on edges, where a block expects a value in a register that a predecessor leaves in memory; φs in
@@ -38,6 +39,7 @@
 //! ```
 
 pub mod ascending;
+pub mod bin_packing;
 mod edges;
 mod entry;
 pub mod guide;

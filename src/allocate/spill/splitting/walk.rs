@@ -5,7 +5,7 @@
 //!
 //! Relies on: [Hack, "Spilling with Belady's Algorithm"]; \[BH09\].
 
-use super::edges::{Decided, connect};
+use super::edges::{Decided, StorePlacement, connect};
 use super::entry::{Candidate, Entries};
 use super::guide::{Guide, Labels};
 use super::uncontended::Uncontended;
@@ -53,6 +53,20 @@ pub(in crate::allocate::spill) fn walk(
     guide: &dyn Guide,
     pins: &PinLiveness,
 ) -> Result<Plan, Unsupported> {
+    Ok(connect(problem, set, decide(problem, set, ahead, guide, pins)?, StorePlacement::Cheapest))
+}
+
+/// Decides where each value is in a register. [`connect`] makes a plan of it.
+///
+/// # Errors
+/// As those of [`walk`].
+pub(super) fn decide<'a>(
+    problem: &'a Problem<'a>,
+    set: &'a SpillSet,
+    ahead: &'a Ahead<'a>,
+    guide: &'a dyn Guide,
+    pins: &'a PinLiveness,
+) -> Result<Decided<'a>, Unsupported> {
     let Problem { conventional, order, .. } = problem;
     let function = &conventional.function;
     let labels = guide.labels();
@@ -62,20 +76,22 @@ pub(in crate::allocate::spill) fn walk(
         pins,
         ahead,
         labels,
+        withdraws: guide.withdraws(),
         uncontended: labels.map(|labels| Uncontended::new(problem, set, pins, labels)),
         residents: Vec::new(),
         unheld: Vec::new(),
         counts: Counts::default(),
         entries: Entries::new(problem, ahead, guide, pins),
         refills: Vec::new(),
+        evictions: Vec::new(),
         folds: Vec::new(),
         read_where_defined: EntitySet::with_capacity(function.values.len()),
     };
     for &block in order.blocks().iter().filter(|&&block| !problem.is_passed(block)) {
         walk.block(block)?;
     }
-    let BlockWalk { entries, refills, folds, read_where_defined, .. } = walk;
-    Ok(connect(problem, set, Decided { entries, refills, folds, read_where_defined }))
+    let BlockWalk { entries, refills, evictions, folds, read_where_defined, .. } = walk;
+    Ok(Decided { entries, refills, evictions, folds, read_where_defined })
 }
 
 /// A value in a register, or about to be.
@@ -106,6 +122,8 @@ struct BlockWalk<'a> {
     ahead: &'a Ahead<'a>,
     /// The decisions that were made before the walk, if there are any.
     labels: Option<&'a dyn Labels>,
+    /// [`Guide::withdraws`].
+    withdraws: bool,
     uncontended: Option<Uncontended<'a>>,
     residents: Vec<Resident>,
     /// The number of residents, for each set of registers.
@@ -114,6 +132,8 @@ struct BlockWalk<'a> {
     unheld: Vec<Value>,
     entries: Entries<'a>,
     refills: Vec<(Site, Value, Refill)>,
+    /// Where values that live on leave their registers within blocks.
+    evictions: Vec<(Point, Value)>,
     folds: Vec<(Inst, usize)>,
     /// Values whose definitions are needed in a register.
     read_where_defined: EntitySet<Value>,
@@ -249,6 +269,8 @@ impl<'a> BlockWalk<'a> {
         let function = self.function();
         let operands = function.operands(inst);
         let folded = self.make_fit(at, inst)?;
+        let evicted = self.residents.iter().filter(|it| !it.kept && it.filled && it.next_use != NEVER);
+        self.evictions.extend(evicted.map(|it| (at, it.value)));
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| Some(k) != folded && operand.role == Role::Use) {
             debug_assert!(is_first_use(operands, k) || self.residents.iter().any(|it| it.value == operand.value && it.filled));
             self.read(at, operand.value);
@@ -262,8 +284,10 @@ impl<'a> BlockWalk<'a> {
         }
         let copied = self.pins.held(inst).iter().filter(|held| !held.before);
         copied.for_each(|held| self.unheld.retain(|&value| value != held.value));
-        let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
-        self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
+        if self.withdraws {
+            let displaced = |it: &&Resident| !it.kept && it.untouched && it.next_use != NEVER;
+            self.residents.iter().filter(displaced).for_each(|it| self.entries.withdraw(at.block, it.value));
+        }
         self.drop_displaced();
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| Some(k) != folded && operand.is_def()) {
             let next_use = self.next_use(at.block, inst, k);

@@ -17,7 +17,7 @@ use crate::allocate::spill::spill_set::SpillSet;
 use crate::allocate::spill::spilled::SpillCounts;
 use crate::analysis::{NEVER, Occupancy, Untouched, next_uses_in_blocks};
 use crate::machine::{Block, Function, Inst, InstKind, Point, Role, Value};
-use cranelift_entity::EntitySet;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Plans refills, stores and folds for the values that have been chosen to be in memory.
 ///
@@ -53,6 +53,7 @@ pub(in crate::allocate::spill) fn plan(problem: &Problem, set: &SpillSet) -> Res
             in_memory,
             untouched: Untouched::default(),
             homes,
+            memory_rows: SecondaryMap::new(),
             counts: SpillCounts::default(),
             degraded: Vec::new(),
         },
