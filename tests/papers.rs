@@ -392,6 +392,76 @@ mod spill_free {
     }
 }
 
+/// Bin-packing [PP09, §7] and its optimisations [PP09, §6].
+mod bin_packing {
+    use super::*;
+    use chordal::allocate::allocators::Preset;
+    use chordal::allocate::pipeline::{Report, allocate};
+    use chordal::allocate::spill::LoadLowering;
+
+    /// The edits by `bin-packing`: with store hoisting, load lowering and memory coalescing, or without.
+    fn with(name: &str, store_hoist: bool, load_lower: LoadLowering, memory_coalesce: bool) -> (Vec<String>, Report) {
+        let mut preset = Preset::named("bin-packing").expect("it exists");
+        preset.spill.store_hoist = store_hoist;
+        preset.spill.load_lower = load_lower;
+        preset.spill.memory_coalesce = memory_coalesce;
+        let function = fixture(name);
+        let (overlay, report) = allocate(&function, preset).expect("it can be allocated");
+        check(&function, &overlay).expect("the checker accepts it");
+        (edits(&function, &overlay), report)
+    }
+
+    const FIGURE_9: &str = "papers/sfe_figure9";
+
+    /// Figure 9 (b): v has mock φs in L2 and L7, and reaches each from one block in a register and from one in memory.
+    #[test]
+    fn mock_phis_stand_where_values_arrive_in_different_places() {
+        let (_, report) = with(FIGURE_9, true, LoadLowering::Off, true);
+        let counts = report.elimination;
+        assert_eq!((counts.graphs, counts.edges), (0, 0), "the program has no φ");
+        assert_eq!(
+            (counts.with_mock_phis.graphs, counts.with_mock_phis.edges, counts.with_mock_phis.memory_transfers),
+            (4, 4, 0)
+        );
+    }
+
+    /// Figure 9 (c): each mock φ is a load where v comes from memory.
+    #[test]
+    fn without_load_lowering_values_are_loaded_on_edges() {
+        let (edits, _) = with(FIGURE_9, true, LoadLowering::Off, true);
+        assert_eq!(edits, ["b1.1 store s0 a", "b3.1 load a s0", "b5.1 load a s0"]);
+    }
+
+    /// Figure 9 (d): two reloads for one use are too many.
+    #[test]
+    fn load_lowering_leaves_a_single_load_before_the_use() {
+        let (edits, report) = with(FIGURE_9, true, LoadLowering::Counted, true);
+        assert_eq!(edits, ["b1.1 store s0 a", "b7.0 load a s0"]);
+        let counts = report.spill.optimisations;
+        assert_eq!((counts.lowered_values, counts.lowered_loads), (1, 2));
+    }
+
+    /// Section 6.1: without hoisting, each edge from a register to memory is a store.
+    #[test]
+    fn store_hoisting_leaves_one_store_after_the_definition() {
+        let stores = |edits: &[String]| edits.iter().filter(|edit| edit.contains("store")).cloned().collect::<Vec<_>>();
+        assert_eq!(stores(&with(FIGURE_9, false, LoadLowering::Off, true).0), ["b3.0 store s0 a", "b5.0 store s0 a"]);
+        assert_eq!(stores(&with(FIGURE_9, true, LoadLowering::Off, true).0), ["b1.1 store s0 a"]);
+    }
+
+    /// Section 6.3 (b) to (d).
+    #[test]
+    fn a_transfer_within_a_home_is_removed() {
+        let name = "papers/sfe_memory_coalescing";
+        let (edits, report) = with(name, true, LoadLowering::Counted, false);
+        assert_eq!(edits, ["b0.1 store s0 a", "b2.1 store s0 a"], "(b), where the copy itself is the load");
+        assert_eq!(report.spill.optimisations.coalesced_copies, 0);
+        let (edits, report) = with(name, true, LoadLowering::Counted, true);
+        assert_eq!(edits, ["b0.1 store s0 a"], "(d)");
+        assert_eq!(report.spill.optimisations.coalesced_copies, 1);
+    }
+}
+
 /// Critical edges [PP09, §5.1].
 mod critical_edges {
     use super::*;

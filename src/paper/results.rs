@@ -223,6 +223,7 @@ fn left_out(record: &Record) -> BTreeMap<String, String> {
 /// Quantities that several tables and claims share.
 pub mod quantity {
     use super::Compiled;
+    use crate::allocate::eliminate::{EliminationCounts, TransferGraphs};
 
     pub fn loads(compiled: &Compiled) -> f64 {
         compiled.counts.fixed.loads as f64
@@ -263,20 +264,20 @@ pub mod quantity {
         compiled.counts.spill.slots as f64
     }
 
-    pub fn graphs(compiled: &Compiled) -> f64 {
-        compiled.counts.elimination.graphs as f64
+    /// Location transfer graphs of the program's φs.
+    pub fn graphs(compiled: &Compiled) -> TransferGraphs {
+        let EliminationCounts { graphs, edges, memory_transfers, potential_spills, .. } = compiled.counts.elimination;
+        TransferGraphs { graphs, edges, memory_transfers, potential_spills }
     }
 
-    pub fn edges(compiled: &Compiled) -> f64 {
-        compiled.counts.elimination.edges as f64
+    /// Those with mock φs of values that arrive in different places.
+    pub fn with_mock_phis(compiled: &Compiled) -> TransferGraphs {
+        compiled.counts.elimination.with_mock_phis
     }
 
-    pub fn memory_transfers(compiled: &Compiled) -> f64 {
-        compiled.counts.elimination.memory_transfers as f64
-    }
-
-    pub fn potential_spills(compiled: &Compiled) -> f64 {
-        compiled.counts.elimination.potential_spills as f64
+    /// Those with mock φs of all values that are live into the same blocks.
+    pub fn with_all_mock_phis(compiled: &Compiled) -> TransferGraphs {
+        compiled.counts.elimination.with_all_mock_phis
     }
 
     /// Registers stored while φs are eliminated.

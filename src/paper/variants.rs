@@ -49,15 +49,41 @@ pub const LINEAR_SCAN: &str = "linear-scan";
 /// SRA's allocators, in the order of its tables: the SSA-based ones, then their rival.
 pub const SRA_ALLOCATORS: [&str; 4] = [CH_O1, CH_O2, CH_O3, LINEAR_SCAN];
 
-/// The allocator of SFE with the optimisations of its section 6 added one by one, in the paper's order.
-/// (Written without commas, which separate the columns of run times.)
-pub const NOT_OPTIMISED: &str =
-    "spill-free --phi-memory store-hoist=off --phi-memory memory-coalesce=off --phi-memory load-lower=off";
-pub const HOISTED: &str = "spill-free --phi-memory memory-coalesce=off --phi-memory load-lower=off";
-pub const COALESCED: &str = "spill-free --phi-memory load-lower=off";
+/// An allocator with the optimisations of SFE 6 added one by one, in the paper's order.
+pub struct Steps {
+    pub not_optimised: &'static str,
+    pub hoisted: &'static str,
+    pub coalesced: &'static str,
+    pub optimised: &'static str,
+    /// With load lowering that considers how often blocks are executed, which SFE only speculates about.
+    pub lowered_by_weight: &'static str,
+}
+
+impl Steps {
+    pub const fn all(&self) -> [&'static str; 5] {
+        [self.not_optimised, self.hoisted, self.coalesced, self.optimised, self.lowered_by_weight]
+    }
+}
+
+/// The allocator of SFE 7. (Options are written without commas, which separate the columns of run times.)
+pub const BIN_PACKING: &str = "bin-packing";
+pub const BIN_PACKING_STEPS: Steps = Steps {
+    not_optimised: "bin-packing --phi-memory store-hoist=off --phi-memory memory-coalesce=off --phi-memory load-lower=off",
+    hoisted: "bin-packing --phi-memory memory-coalesce=off --phi-memory load-lower=off",
+    coalesced: "bin-packing --phi-memory load-lower=off",
+    optimised: BIN_PACKING,
+    lowered_by_weight: "bin-packing --phi-memory load-lower=weighted",
+};
+
+/// The same optimisations where values are spilled for life.
 pub const SPILL_FREE: &str = "spill-free";
-/// Load lowering that considers how often blocks are executed, which SFE only speculates about.
-pub const LOWERED_BY_WEIGHT: &str = "spill-free --phi-memory load-lower=weighted";
+pub const SPILL_FREE_STEPS: Steps = Steps {
+    not_optimised: "spill-free --phi-memory store-hoist=off --phi-memory memory-coalesce=off --phi-memory load-lower=off",
+    hoisted: "spill-free --phi-memory memory-coalesce=off --phi-memory load-lower=off",
+    coalesced: "spill-free --phi-memory load-lower=off",
+    optimised: SPILL_FREE,
+    lowered_by_weight: "spill-free --phi-memory load-lower=weighted",
+};
 
 /// The rivals of SFE 1: φs move memory to memory, through a register that is kept free or spilled for the purpose.
 pub const SPARE_REGISTER: &str = "spill-free --phi-memory eliminate=spare-register";

@@ -70,8 +70,8 @@ pub const ALL: &[Exhibit] = &[
         name: SFE_RIVALS,
         title: "SFE section 1: the rivals of spill-free elimination",
         variants: || {
-            let mut all = variants::product(&[SPILL_FREE, SPARE_REGISTER, ON_DEMAND], SFE_SETTINGS);
-            all.push(Variant::new(SPILL_FREE, I386_SIX));
+            let mut all = variants::product(&[SPILL_FREE, SPARE_REGISTER, ON_DEMAND, BIN_PACKING], SFE_SETTINGS);
+            all.extend([SPILL_FREE, BIN_PACKING].map(|allocator| Variant::new(allocator, I386_SIX)));
             all
         },
         show: rivals::show,
@@ -79,19 +79,22 @@ pub const ALL: &[Exhibit] = &[
     Exhibit {
         name: SFE_FIGURE_10,
         title: "SFE Figure 10: location transfer graphs",
-        variants: || variants::product(&[SPILL_FREE], SFE_SETTINGS),
+        variants: || variants::product(&[BIN_PACKING, SPILL_FREE], SFE_SETTINGS),
         show: transfers::show,
     },
     Exhibit {
         name: SFE_FIGURE_11,
         title: "SFE Figure 11: time of compilation",
-        variants: || variants::product(&[NOT_OPTIMISED, SPILL_FREE, LINEAR_SCAN], SFE_SETTINGS),
+        variants: || variants::product(&[BIN_PACKING_STEPS.not_optimised, BIN_PACKING, LINEAR_SCAN], SFE_SETTINGS),
         show: compile_times::show,
     },
     Exhibit {
         name: SFE_FIGURE_12,
         title: "SFE Figure 12: the optimisations",
-        variants: || variants::product(&optimisations::VARIANTS, SFE_SETTINGS),
+        variants: || {
+            let both = [BIN_PACKING_STEPS, SPILL_FREE_STEPS];
+            both.iter().flat_map(|steps| variants::product(&steps.all(), SFE_SETTINGS)).collect()
+        },
         show: optimisations::show,
     },
     Exhibit {

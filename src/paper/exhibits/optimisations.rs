@@ -8,14 +8,10 @@ use crate::paper::published as paper;
 use crate::paper::results::{Quantity, Results, quantity};
 use crate::paper::variants::*;
 
-/// The optimisations added one by one, and one variant that the paper does not have.
-pub const VARIANTS: [&str; 5] = [NOT_OPTIMISED, HOISTED, COALESCED, SPILL_FREE, LOWERED_BY_WEIGHT];
-
 /// A step from one variant to the next.
 struct Step {
     name: &'static str,
-    from: &'static str,
-    to: &'static str,
+    ends: fn(&Steps) -> [&'static str; 2],
     /// The paper's changes of spill code, stores, moves and all accesses.
     published: [Option<f64>; 4],
 }
@@ -23,24 +19,25 @@ struct Step {
 const STEPS: [Step; 5] = [
     Step {
         name: "store hoisting (SH)",
-        from: NOT_OPTIMISED,
-        to: HOISTED,
+        ends: |steps| [steps.not_optimised, steps.hoisted],
         published: [Some(paper::HOISTING_SPILL_CODE), Some(paper::HOISTING_STORES), None, None],
     },
     Step {
         name: "memory coalescing (RMTE)",
-        from: HOISTED,
-        to: COALESCED,
+        ends: |steps| [steps.hoisted, steps.coalesced],
         published: [Some(paper::MEMORY_COALESCING_SPILL_CODE), None, None, None],
     },
     Step {
         name: "load lowering (LL)",
-        from: COALESCED,
-        to: SPILL_FREE,
+        ends: |steps| [steps.coalesced, steps.optimised],
         published: [Some(paper::LOWERING_SPILL_CODE), None, Some(paper::LOWERING_MOVES), None],
     },
-    Step { name: "all three", from: NOT_OPTIMISED, to: SPILL_FREE, published: [None, None, None, Some(paper::ALL_ACCESSES)] },
-    Step { name: "LL by weight instead", from: COALESCED, to: LOWERED_BY_WEIGHT, published: [None; 4] },
+    Step {
+        name: "all three",
+        ends: |steps| [steps.not_optimised, steps.optimised],
+        published: [None, None, None, Some(paper::ALL_ACCESSES)],
+    },
+    Step { name: "LL by weight instead", ends: |steps| [steps.coalesced, steps.lowered_by_weight], published: [None; 4] },
 ];
 
 const COLUMNS: [(&str, Quantity); 4] = [
@@ -51,30 +48,41 @@ const COLUMNS: [(&str, Quantity); 4] = [
 ];
 
 pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
+    let explanation = "Each step is compared with the one before it. Spill code is loads from spill slots and stores to them; \
+                       accesses are all loads and stores of the code. The charts of Figure 12 are lost; these are the numbers \
+                       in the text. The paper's allocator is `bin-packing`; `spill-free` spills values for life, so a value is \
+                       stored once in any case, and is loaded on edges only for φs.";
+    let of = |steps: &Steps, published| {
+        let caption = format!("All programs together, {}.", steps.optimised);
+        Block::Table { caption, table: table(results, steps, published) }
+    };
+    let mut bars = Bars::new("sfe-figure12.svg", "What the optimisations take away (SFE Figure 12)", "percent fewer");
+    STEPS.iter().for_each(|step| compare(results, step, &mut bars));
+    (vec![paragraph(explanation), of(&BIN_PACKING_STEPS, true), of(&SPILL_FREE_STEPS, false)], bars.draw())
+}
+
+fn table(results: &Results, steps: &Steps, published: bool) -> Table {
     let names = COLUMNS.map(|(name, _)| name);
     let mut table = Table::new(["step", "setting"].into_iter().chain(names));
-    let mut bars = Bars::new("sfe-figure12.svg", "What the optimisations take away (SFE Figure 12)", "percent fewer");
     for step in &STEPS {
-        if step.published.iter().any(Option::is_some) {
+        if published && step.published.iter().any(Option::is_some) {
             let published = step.published.map(change);
             table.row([step.name.into(), "paper (i386, 7 registers)".into()].into_iter().chain(published));
         }
+        let [from, to] = (step.ends)(steps);
         for &setting in SFE_SETTINGS {
-            let measured = COLUMNS.map(|(_, quantity)| change(results.change(setting, step.from, step.to, quantity)));
+            let measured = COLUMNS.map(|(_, quantity)| change(results.change(setting, from, to, quantity)));
             table.row([step.name.into(), Cell::Text(setting.to_string())].into_iter().chain(measured));
         }
-        compare(results, step, &mut bars);
     }
-    let explanation = "Each step is compared with the one before it. Spill code is loads from spill slots and stores to them; \
-                       accesses are all loads and stores of the code. The charts of Figure 12 are lost; these are the numbers \
-                       in the text.";
-    (vec![paragraph(explanation), Block::Table { caption: "All programs together.".into(), table }], bars.draw())
+    table
 }
 
 /// Adds bars for the numbers that the paper has, each beside ours in the first setting that has one.
 fn compare(results: &Results, step: &Step, bars: &mut Bars) {
+    let [from, to] = (step.ends)(&BIN_PACKING_STEPS);
     for ((name, quantity), published) in COLUMNS.into_iter().zip(step.published) {
-        let measured = |&setting| results.change(setting, step.from, step.to, quantity);
+        let measured = |&setting| results.change(setting, from, to, quantity);
         if let Some((published, measured)) = published.zip(SFE_SETTINGS.iter().find_map(measured)) {
             bars.group(&format!("{}: {name}", step.name), [(THEIRS, -100.0 * published), (OURS, -100.0 * measured)]);
         }

@@ -36,8 +36,8 @@ use crate::allocate::spill::problem::{Abilities, Problem};
 use crate::allocate::spill::spilled::MemoryRow;
 use crate::allocate::spill::spiller::Spiller;
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Function, Value};
-use cranelift_entity::SecondaryMap;
+use crate::machine::{Block, Function, Inst, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Second-chance bin-packing.
 pub struct BinPacking;
@@ -52,7 +52,9 @@ impl Spiller for BinPacking {
         let ahead = Ahead::new(problem, Some(problem.next_uses()));
         let lowered = lowered(problem, &decide(problem, &set, &ahead, &WhereDominated, &problem.pins)?);
         lowered.values.iter().for_each(|&value| set.spill(problem, value));
-        let decided = decide(problem, &set, &ahead, &WhereDominated, &problem.pins)?;
+        let mut decided = decide(problem, &set, &ahead, &WhereDominated, &problem.pins)?;
+        let dead = copies_for_memory(problem, &decided);
+        decided.folds.extend(dead.into_iter().map(|copy| (copy, 0)));
         let placement = if problem.policy.store_hoist { StorePlacement::AfterDefinition } else { StorePlacement::WhereEvicted };
         let memory_rows = memory_rows(problem, &decided);
         let mut plan = connect(problem, &set, decided, placement);
@@ -134,6 +136,28 @@ fn uses(function: &Function) -> impl Iterator<Item = (Value, f64)> + '_ {
         });
         read.chain(taken)
     })
+}
+
+/// Copies that load values from their own homes, if nothing but φs in memory takes the result. The copy loads it, and does not
+/// even have to do that [PP09, §6.3 (d)].
+fn copies_for_memory(problem: &Problem, decided: &Decided) -> Vec<Inst> {
+    let function = problem.function();
+    let mut written = EntitySet::with_capacity(function.insts.len());
+    written.extend(decided.folds.iter().filter(|&&(_, k)| k == 0).map(|&(inst, _)| inst));
+    let loads = decided.folds.iter().filter(|&&(inst, k)| k == 1 && !written.contains(inst) && problem.copies_within_home(inst));
+    let mut loads: Vec<Inst> = loads.map(|&(inst, _)| inst).collect();
+    if loads.is_empty() {
+        return loads;
+    }
+    let mut is_read: SecondaryMap<Value, bool> = of_each(function.values.len());
+    for (block, data) in &function.blocks {
+        let operands = function.block_operands(block).iter().filter(|operand| !operand.is_def());
+        operands.for_each(|operand| is_read[operand.value] = true);
+        let phis = data.phis.iter().filter(|phi| decided.entries.is_in(block, phi.def));
+        phis.flat_map(|phi| &phi.args).filter_map(|arg| arg.expand()).for_each(|arg| is_read[arg] = true);
+    }
+    loads.retain(|&inst| !is_read[function.operands(inst)[0].value]);
+    loads
 }
 
 /// The φs in memory, by block: those of the program, and mock φs of all values that are live into the block.
