@@ -7,9 +7,9 @@
 #   PROGRAMS="sqlite lua"                    which programs (default: the five small ones)
 #   JOBS=2                                   how many at a time
 
-ALL_VARIANTS="spill-free,tuned,ch-o1,ch-o2,ch-o3,hack,linear-scan,irc,out-of-ssa,local,simple"
+ALL_VARIANTS="spill-free,bin-packing,tuned,ch-o1,ch-o2,ch-o3,hack,linear-scan,irc,out-of-ssa,local,simple"
 # Options are written without commas: NAME=VALUE may be repeated.
-for options in "--spill belady" "--spill min" "--spill priced" "--spill min --coalesce recolour" "--spill priced --coalesce recolour" \
+for options in "--spill belady" "--spill min" "--spill second-chance" "--spill priced" "--spill min --coalesce recolour" "--spill priced --coalesce recolour" \
     "--coalesce none" "--coalesce punctual" "--coalesce recolour" "--pins perm --coalesce units" "--pins avoid" \
     "--prepare all --splits all --set spare-jumps=on --set separate-saves=on --coalesce recolour" \
     "--phi-memory store-hoist=off" "--phi-memory load-lower=off" "--phi-memory load-lower=weighted" "--phi-memory memory-coalesce=off" \

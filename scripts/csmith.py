@@ -36,7 +36,7 @@ LISTS = {
     "i386": ["5", "6", "7", "all", "eax,ecx,ebx,esi,edi"],
 }
 OPTIONS = [
-    "--spill weight", "--spill belady", "--spill min", "--spill priced", "--effort 0", "--effort 3", "--rematerialise off",
+    "--spill weight", "--spill belady", "--spill min", "--spill second-chance", "--spill priced", "--effort 0", "--effort 3", "--rematerialise off",
     "--memory-operands none", "--memory-operands spilled", "--memory-operands all", "--set merge-copies=on", "--set park=on",
     "--set sink=on", "--set delay=on", "--set forms=on", "--set split-ties=on", "--set split-arguments=on", "--set weigh-size=on",
     "--set spare-jumps=on", "--set separate-saves=on", "--coalesce none", "--coalesce punctual", "--coalesce units",

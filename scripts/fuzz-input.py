@@ -46,7 +46,7 @@ PROGRAMS = {
     "switches.c": "-O1 -m32 -fPIC",
     "tls_setjmp.c": "-O2 -g",
 }
-ALLOCATORS = ["tuned", "spill-free", "ch-o3", "linear-scan", "irc", "out-of-ssa", "regalloc2"]
+ALLOCATORS = ["tuned", "spill-free", "bin-packing", "ch-o3", "linear-scan", "irc", "out-of-ssa", "regalloc2"]
 # What reads which kind of input; `{}` is the input, `{a}` an allocator. Statistics and results have an old file in their way.
 COMMANDS = {
     "bitcode": [

@@ -36,7 +36,7 @@ const ROTATED_32: &[&str] = &["-m32 -O0", "-m32 -O3", "-m32 -O1 -fno-pic", "-m32
 const REGISTERS: &[&str] = &["4", "6", "8", "12"];
 /// There and at `-m32 -O2`, every program also goes through every allocator,
 const ALLOCATORS: &[&str] =
-    &["spill-free", "ch-o1", "ch-o2", "ch-o3", "hack", "linear-scan", "out-of-ssa", "irc", "local", "simple"];
+    &["spill-free", "bin-packing", "ch-o1", "ch-o2", "ch-o3", "hack", "linear-scan", "out-of-ssa", "irc", "local", "simple"];
 /// one of these two (and the other one there), unless the program says that it is beyond regalloc2,
 const REGALLOC2: &[&str] = &["regalloc2", "regalloc2-fast"];
 /// and one of LLVM's that are held to few registers,
@@ -45,6 +45,8 @@ const STOCK: &[&str] = &["llvm-greedy", "llvm-basic", "llvm-pbqp", "llvm-greedy 
 const OPTIONS: &[&str] = &[
     "--spill belady",
     "--spill min",
+    "--allocator bin-packing --phi-memory store-hoist=off,load-lower=off,memory-coalesce=off",
+    "--allocator bin-packing --phi-memory load-lower=weighted --rematerialise on --memory-operands spilled",
     "--allocator spill-free --spill priced",
     "--effort 0",
     "--effort 2 --set forms=off",

@@ -19,6 +19,8 @@ const COMBINATIONS: &[&str] = &[
     "--spill min --rematerialise on --memory-operands all",
     "--spill min --coalesce recolour",
     "--spill min --cssa value",
+    "--spill second-chance --phi-memory store-hoist=off,load-lower=off --set block-order=dominator-tree",
+    "--spill second-chance --phi-memory store-hoist=off,load-lower=weighted --rematerialise off --memory-operands none",
     "--spill priced --rematerialise off --coalesce recolour",
     "--spill priced --effort 0 --set delay=on",
     "--spill priced --effort 3 --memory-operands all --prepare all --set spare-jumps=on --set weigh-size=on",
