@@ -290,7 +290,7 @@ const SPILL_FREE: Preset = Preset {
     ..PLAIN
 };
 
-/// `bin-packing` [PP09, §7], with the three optimisations of \[PP09\]; its text neither folds nor rematerialises.
+/// `bin-packing` [PP09, §7]: with the three optimisations of [PP09, §6]. The text neither folds nor rematerialises.
 const BIN_PACKING: Preset = Preset {
     name: "bin-packing",
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {

@@ -7,8 +7,8 @@
 //!
 //! Relies on: [PP09, §7], and the optimisations of [PP09, §6].
 //!
-//! `testdata/phases/spill/bin_packing.second-chance.txt`, with two registers. The call in b1 evicts v0, so b3's mock φ of v0
-//! takes it from a register by way of b2, and from memory by way of b1:
+//! `testdata/phases/spill/bin_packing.txt`, where the call in b1 evicts v0. b3's mock φ takes v0 from a register by way of b2,
+//! and from memory by way of b1:
 //!
 //! ```text
 //! b0: -> b1 b2                  b0: -> b1 b2
@@ -16,7 +16,7 @@
 //!                                 store(s0) v0
 //!   op v0 terminator              op v0 terminator
 //! b1: -> b3                     b1: -> b3
-//!   op clobbers=a,b               op clobbers=a,b
+//!   op clobbers=a,b,c,d,s,t       op clobbers=a,b,c,d,s,t
 //! b2: -> b3                     b2: -> b3
 //!   op                            op
 //! b3:                           b3:
