@@ -9,7 +9,7 @@ use crate::input;
 use crate::llvm::{self, Module, Source, Target};
 use crate::measure::compare::worker::Request;
 use crate::output::{self, Destination};
-use crate::paper::{self, ALL, Document, Exhibit, Format, Machine, Results, RunTimes, Variant};
+use crate::paper::{self, ALL, Document, Executed, Exhibit, Format, Machine, Results, RunTimes, Variant};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
@@ -80,6 +80,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     run_times: Option<PathBuf>,
 
+    /// What the compiled programs execute, as scripts/executed writes it (executed.json)
+    #[arg(long, value_name = "FILE")]
+    executed: Option<PathBuf>,
+
     /// A text that says where the programs come from, to be quoted in the result
     #[arg(long, value_name = "FILE")]
     versions: Option<PathBuf>,
@@ -132,11 +136,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     keep_apart(&outputs, &paths)?;
     // Read these before hours of runs, in case they are wrong.
     let run_times = arguments.run_times.as_deref().map(read_run_times).transpose()?.unwrap_or_default();
+    let executed = arguments.executed.as_deref().map(read_executed).transpose()?.unwrap_or_default();
     let versions = arguments.versions.as_deref().map(read_text).transpose()?;
     let wants_join_sets = exhibits.iter().any(|exhibit| exhibit.name == paper::JOIN_SETS);
     let compiles = exhibits.iter().any(|exhibit| exhibit.name != paper::JOIN_SETS);
     let inputs = inputs(&paths, wants_join_sets)?;
-    let mut results = Results { run_times, join_sets: join_sets(&inputs), ..Results::default() };
+    let mut results = Results { run_times, executed, join_sets: join_sets(&inputs), ..Results::default() };
     if results.join_sets.is_empty() && !compiles {
         return Err(anyhow!("no module is before SSA form: clang -O0 -Xclang -disable-O0-optnone -emit-llvm makes such").into());
     }
@@ -267,6 +272,10 @@ fn inputs(paths: &[PathBuf], with_join_sets: bool) -> Result<Vec<Input>, Failure
 fn read_run_times(path: &Path) -> anyhow::Result<RunTimes> {
     let name = || path.display().to_string();
     RunTimes::read(input::open(path).with_context(name)?).with_context(name)
+}
+
+fn read_executed(path: &Path) -> anyhow::Result<Executed> {
+    Executed::read(&read_text(path)?).with_context(|| path.display().to_string())
 }
 
 fn read_text(path: &Path) -> anyhow::Result<String> {

@@ -2,9 +2,11 @@
 
 use super::charts::Chart;
 use super::claims::Judged;
+use super::executed::Executed;
 use super::verdict::{EXPLANATION, Verdict};
 use crate::measure::report::{Cell, Style, Table};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The whole report.
@@ -141,6 +143,7 @@ impl Judged {
             "paper": self.claim.expected(),
             "measured": self.measured.iter().map(measured).collect::<Vec<_>>(),
             "verdict": self.verdict,
+            "executed": self.executed.map(|ratios| Executed::NAMES.into_iter().zip(ratios).collect::<BTreeMap<_, _>>()),
             "obstacle": self.obstacle,
             "why": self.claim.why,
         })
@@ -217,7 +220,11 @@ impl Writer<'_> {
         self.paragraph(&format!("**{}** ({}): **{verdict}**.", claim.text, claim.source));
         let mut lines = vec![format!("paper: {}; measured: {}", claim.expected(), claim.quantity)];
         lines.extend(judged.measured.iter().map(|(setting, number)| format!("{setting}: {}", claim.unit.show(*number))));
-        lines.extend(judged.obstacle.map(str::to_owned));
+        lines.extend(judged.executed.map(|ratios| {
+            let shown = Executed::NAMES.iter().zip(ratios).map(|(name, ratio)| format!("{name} {ratio:.3}"));
+            format!("executed, the same ratios: {}", shown.collect::<Vec<_>>().join(", "))
+        }));
+        lines.extend(judged.obstacle.clone());
         lines.extend((!claim.why.is_empty()).then(|| claim.why.to_owned()));
         for line in lines {
             self.wrapped("- ", "  ", &line);

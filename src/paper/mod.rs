@@ -11,6 +11,7 @@
 mod charts;
 mod claims;
 mod document;
+mod executed;
 mod exhibits;
 mod join_sets;
 mod published;
@@ -21,6 +22,7 @@ mod verdict;
 
 pub use charts::Chart;
 pub use document::{Block, Document, Format, Section};
+pub use executed::Executed;
 pub use exhibits::names::{JOIN_SETS, OPTIMALITY};
 pub use exhibits::{ALL, Exhibit, OPTIMAL, variants_of};
 pub use join_sets::join_sets;

@@ -1,5 +1,6 @@
 //! The results of the runs, from which everything is reported.
 
+use super::executed::Executed;
 use super::run_times::RunTimes;
 use super::variants::{Machine, Setting, Variant};
 use crate::analysis::Reuse;
@@ -18,6 +19,8 @@ pub struct Results {
     pub left_out: Vec<LeftOut>,
     /// Run times of the compiled programs, if they were measured.
     pub run_times: RunTimes,
+    /// What the compiled programs execute, if it was counted.
+    pub executed: Executed,
     /// For programs that were given before SSA form: what their join sets have in common.
     pub join_sets: IndexMap<String, Reuse>,
 }

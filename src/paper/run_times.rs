@@ -6,11 +6,42 @@ use serde::Deserialize;
 use std::collections::HashMap;
 use std::io;
 
-/// The times of each program that was run, by the variant that compiled it, in ascending order.
+/// The times of each program that was run, by the variant that compiled it, in the order of the sweeps: in each sweep, every
+/// variant was run once, in one sweep forward and in the next backward.
 #[derive(Clone, Debug, Default)]
 pub struct RunTimes {
     seconds: HashMap<Key, Vec<f64>>,
 }
+
+/// A ratio of run times, and the interval in which it is with a probability of 95%.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    pub low: f64,
+    pub middle: f64,
+    pub high: f64,
+}
+
+impl Interval {
+    /// Of the ratios of several sweeps, which are taken to be distributed log-normally (Student's t).
+    fn of(ratios: &[f64]) -> Option<Interval> {
+        let count = ratios.len() as f64;
+        let logarithms = || ratios.iter().map(|ratio| ratio.ln());
+        let mean = quotient(logarithms().sum(), count)?;
+        let variance = logarithms().map(|it| (it - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+        let quantile = STUDENT.get(ratios.len().wrapping_sub(2)).copied();
+        let spread = quantile.unwrap_or(if ratios.len() < 2 { f64::INFINITY } else { 2.0 }) * (variance / count).sqrt();
+        let spread = if spread.is_nan() { f64::INFINITY } else { spread };
+        Some(Interval { low: (mean - spread).exp(), middle: mean.exp(), high: (mean + spread).exp() })
+    }
+
+    /// Whether a number cannot be told from the ratio.
+    pub fn contains(&self, number: f64) -> bool {
+        (self.low..=self.high).contains(&number)
+    }
+}
+
+/// Student's 0.975 quantiles, from one degree of freedom on.
+const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Key {
@@ -43,7 +74,6 @@ impl RunTimes {
             let Line { program, machine, allocator, registers, seconds: time } = line?;
             seconds.entry(Key { program, machine, allocator, registers }).or_default().push(time);
         }
-        seconds.values_mut().for_each(|times| times.sort_by(f64::total_cmp));
         Ok(RunTimes { seconds })
     }
 
@@ -51,35 +81,33 @@ impl RunTimes {
         self.seconds.is_empty()
     }
 
-    /// The median time; of an even number of times, the lower of the two in the middle.
-    pub fn of(&self, program: &str, variant: Variant) -> Option<f64> {
+    /// The times of all sweeps.
+    fn sweeps(&self, program: &str, variant: Variant) -> Option<&[f64]> {
         let Variant { allocator, setting: Setting { machine, registers } } = variant;
         let machine = Machine::name(machine).to_owned();
         let key = Key { program: program.to_owned(), machine, allocator: allocator.into(), registers: registers.into() };
-        let times = self.seconds.get(&key)?;
-        times.get((times.len() - 1) / 2).copied()
+        self.seconds.get(&key).map(Vec::as_slice)
     }
 
     /// The programs that were run under both variants, sorted.
-    fn common(&self, one: Variant, other: Variant) -> Vec<&str> {
+    pub fn common(&self, one: Variant, other: Variant) -> Vec<&str> {
         let mut programs: Vec<&str> = self.seconds.keys().map(|key| key.program.as_str()).collect();
         programs.sort_unstable();
         programs.dedup();
-        programs.retain(|program| self.of(program, one).is_some() && self.of(program, other).is_some());
+        programs.retain(|program| self.sweeps(program, one).is_some() && self.sweeps(program, other).is_some());
         programs
     }
 
-    /// The time of all programs together under one variant, divided by that under another.
-    pub fn speed_up(&self, before: Variant, after: Variant) -> Option<f64> {
-        let programs = self.common(before, after);
-        let sum = |variant| programs.iter().filter_map(|program| self.of(program, variant)).sum::<f64>();
-        quotient(sum(before), sum(after))
-    }
-
-    /// As [`Self::speed_up`], for each program.
-    pub fn speed_ups(&self, before: Variant, after: Variant) -> Vec<f64> {
-        let ratio = |program| quotient(self.of(program, before)?, self.of(program, after)?);
-        self.common(before, after).into_iter().filter_map(ratio).collect()
+    /// The time of some programs together under one variant, divided by that under another, sweep by sweep.
+    pub fn speed_up(&self, programs: &[&str], before: Variant, after: Variant) -> Option<Interval> {
+        let both =
+            || programs.iter().filter_map(|program| Some([before, after].map(|it| self.sweeps(program, it)))).flatten().flatten();
+        let sweeps = both().map(<[f64]>::len).min()?;
+        let sum = |variant, sweep: usize| {
+            programs.iter().filter_map(|program| Some(self.sweeps(program, variant)?[sweep])).sum::<f64>()
+        };
+        let ratios: Option<Vec<f64>> = (0..sweeps).map(|sweep| quotient(sum(before, sweep), sum(after, sweep))).collect();
+        Interval::of(&ratios?)
     }
 }
 
@@ -90,20 +118,29 @@ mod tests {
 
     const FILE: &str = "program,machine,allocator,registers,seconds
 gzip,x86-64,linear-scan,4,3.0
-gzip,x86-64,linear-scan,4,9.0
-gzip,x86-64,linear-scan,4,2.0
 gzip,x86-64,ch-o3,4,2.0
+gzip,x86-64,ch-o3,4,3.0
+gzip,x86-64,linear-scan,4,8.0
 perl,x86-64,ch-o3,4,100
 ";
 
     #[test]
-    fn medians_of_programs_that_both_have_are_compared() {
+    fn sweeps_are_compared_in_pairs() {
         let times = RunTimes::read(FILE.as_bytes()).expect("the file is right");
         let (linear, ours) = (Variant::new(LINEAR_SCAN, FOUR), Variant::new(CH_O3, FOUR));
-        assert_eq!(times.of("gzip", linear), Some(3.0));
-        assert_eq!(times.speed_up(linear, ours), Some(1.5));
-        assert_eq!(times.speed_ups(linear, ours), [1.5]);
-        assert_eq!(RunTimes::default().speed_up(linear, ours), None);
+        assert_eq!(times.common(linear, ours), ["gzip"], "perl was run under one of them");
+        let interval = times.speed_up(&["gzip"], linear, ours).expect("there are two sweeps");
+        assert!((interval.middle - 2.0).abs() < 1e-9, "3 by 2 and 8 by 3: {interval:?}");
+        assert!(interval.contains(1.0), "two sweeps say little");
+        assert_eq!(RunTimes::default().speed_up(&[], linear, ours), None);
+    }
+
+    #[test]
+    fn what_is_the_same_each_time_is_known() {
+        let interval = Interval::of(&[1.5, 1.5, 1.5]).expect("there are ratios");
+        assert!(!interval.contains(1.49) && !interval.contains(1.51), "{interval:?}");
+        let once = Interval::of(&[1.5]).expect("there is a ratio");
+        assert!(once.contains(1.0), "one sweep says nothing: {once:?}");
     }
 
     #[test]

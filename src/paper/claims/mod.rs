@@ -7,7 +7,8 @@ mod sra;
 pub use sra::cost_ratio;
 
 use super::results::Results;
-use super::variants::Setting;
+use super::run_times::{Interval, RunTimes};
+use super::variants::{Setting, Variant};
 use super::verdict::{Rule, Verdict};
 use crate::analysis::Reuse;
 
@@ -39,10 +40,23 @@ pub enum Measure {
     Compiled(fn(&Results, Setting) -> Option<f64>),
     /// In programs before SSA form.
     BeforeSsa(fn(&Reuse) -> Option<f64>),
-    /// While the compiled programs ran.
-    Executed(fn(&Results, Setting) -> Option<f64>),
+    /// While the compiled programs ran: a ratio of run times, and of what they executed.
+    Ran { before: &'static str, after: &'static str, of: Ran },
+    /// While the compiled programs ran with each number of registers.
+    RanWithEach(fn(&Results) -> Option<f64>),
     /// Not at all, for this reason.
     Never(&'static str),
+}
+
+/// The programs whose run times are compared.
+#[derive(Clone, Copy)]
+pub enum Ran {
+    Together,
+    /// The one that gains least.
+    Slowest,
+    /// The one that gains most.
+    Fastest,
+    One(&'static str),
 }
 
 /// How a number is written.
@@ -66,8 +80,10 @@ pub struct Judged {
     /// The number in each setting that has one.
     pub measured: Vec<(String, f64)>,
     pub verdict: Verdict,
+    /// What programs executed, for claims about run time: as [`Executed::NAMES`], ratios as those of time.
+    pub executed: Option<[f64; 3]>,
     /// Why it cannot be measured, if it cannot.
-    pub obstacle: Option<&'static str>,
+    pub obstacle: Option<String>,
 }
 
 /// All claims, in the order of the tables and figures.
@@ -77,6 +93,9 @@ pub fn all() -> Vec<Claim> {
 
 impl Claim {
     pub fn judge(self, results: &Results) -> Judged {
+        if let Measure::Ran { before, after, of } = self.measure {
+            return self.judge_ran(results, before, after, of);
+        }
         let in_settings = |measure: fn(&Results, Setting) -> Option<f64>| {
             let number = |&setting: &Setting| Some((setting.to_string(), measure(results, setting)?));
             self.settings.iter().filter_map(number).collect()
@@ -85,8 +104,9 @@ impl Claim {
             Measure::Compiled(measure) => {
                 (in_settings(measure), "no program was compiled in all the ways that this claim compares")
             }
-            Measure::Executed(measure) => {
-                (in_settings(measure), "no run times of the programs that this claim compares (`--run-times`)")
+            Measure::RanWithEach(measure) => {
+                let measured = measure(results).map(|number| ("with each number of registers".to_owned(), number));
+                (measured.into_iter().collect(), NO_RUN_TIMES)
             }
             Measure::BeforeSsa(measure) => {
                 let number = results.all_join_sets().as_ref().and_then(measure);
@@ -94,10 +114,30 @@ impl Claim {
                 (measured.into_iter().collect(), "no program was given before SSA form, with variables in several blocks")
             }
             Measure::Never(obstacle) => (Vec::new(), obstacle),
+            Measure::Ran { .. } => unreachable!("it is judged apart"),
         };
         let verdict = measured.first().map_or(Verdict::NotMeasurable, |&(_, number)| self.rule.judge(number));
-        let obstacle = measured.is_empty().then_some(obstacle);
-        Judged { claim: self, measured, verdict, obstacle }
+        let obstacle = measured.is_empty().then(|| obstacle.to_owned());
+        Judged { claim: self, measured, verdict, executed: None, obstacle }
+    }
+
+    /// Judges a claim about run times. If their ratio cannot be told from the one that the rule is about, there is no verdict.
+    fn judge_ran(self, results: &Results, before: &'static str, after: &'static str, of: Ran) -> Judged {
+        let [before, after] = [before, after].map(|allocator| Variant::new(allocator, self.settings[0]));
+        let Some((program, time)) = of.time(&results.run_times, before, after) else {
+            let obstacle = Some(NO_RUN_TIMES.to_owned());
+            return Judged { claim: self, measured: Vec::new(), verdict: Verdict::NotMeasurable, executed: None, obstacle };
+        };
+        let setting = match program {
+            Some(program) => format!("{}, {program}", self.settings[0]),
+            None => self.settings[0].to_string(),
+        };
+        let noise = time.contains(1.0).then(|| {
+            format!("the difference is within the noise: the ratio is between {:.3} and {:.3} (95%)", time.low, time.high)
+        });
+        let verdict = if noise.is_some() { Verdict::NotMeasurable } else { self.rule.judge(time.middle) };
+        let executed = results.executed.ratios(program, before, after);
+        Judged { measured: vec![(setting, time.middle)], verdict, executed, obstacle: noise, claim: self }
     }
 
     /// The paper's number or direction, as text.
@@ -117,6 +157,23 @@ impl Claim {
         match self.published {
             Some(published) => format!("{bound} ({})", shown(published)),
             None => bound,
+        }
+    }
+}
+
+const NO_RUN_TIMES: &str = "no run times of the programs that this claim compares (`--run-times`)";
+
+impl Ran {
+    /// The ratio of run times, and the program that it is of, if it is of one.
+    fn time(self, times: &RunTimes, before: Variant, after: Variant) -> Option<(Option<&str>, Interval)> {
+        let common = times.common(before, after);
+        let of = |program| Some((Some(program), times.speed_up(&[program], before, after)?));
+        let by_gain = |a: &(_, Interval), b: &(_, Interval)| a.1.middle.total_cmp(&b.1.middle);
+        match self {
+            Ran::Together => Some((None, times.speed_up(&common, before, after)?)),
+            Ran::Slowest => common.into_iter().filter_map(of).min_by(by_gain),
+            Ran::Fastest => common.into_iter().filter_map(of).max_by(by_gain),
+            Ran::One(program) => of(program),
         }
     }
 }
@@ -143,7 +200,7 @@ impl Unit {
 mod tests {
     use super::super::exhibits;
     use super::super::testing::results;
-    use super::super::variants::FIFTEEN;
+    use super::super::variants::{CH_O3, FIFTEEN, LINEAR_SCAN};
     use super::*;
 
     #[test]
@@ -163,7 +220,7 @@ mod tests {
             let measurable = match claim.measure {
                 Measure::Compiled(_) => claim.settings.len(),
                 Measure::BeforeSsa(_) => 1,
-                Measure::Executed(_) | Measure::Never(_) => 0,
+                Measure::Ran { .. } | Measure::RanWithEach(_) | Measure::Never(_) => 0,
             };
             let judged = claim.judge(&results);
             assert_eq!(judged.measured.len(), measurable, "{}", judged.claim.text);
@@ -195,6 +252,22 @@ mod tests {
         };
         let judged = claim.judge(&Results::default());
         assert_eq!((judged.measured.len(), judged.verdict), (2, Verdict::Reproduced));
+    }
+
+    #[test]
+    fn what_is_within_the_noise_has_no_verdict() {
+        let times = |after: [f64; 4]| {
+            let line = |allocator: &str, seconds: f64| format!("gzip,x86-64,{allocator},4,{seconds}\n");
+            let lines: String = after.iter().flat_map(|&after| [line(LINEAR_SCAN, 2.0), line(CH_O3, after)]).collect();
+            RunTimes::read(format!("program,machine,allocator,registers,seconds\n{lines}").as_bytes()).expect("it is right")
+        };
+        let claim = || all().into_iter().find(|claim| claim.text.starts_with("With aggressive coalescing")).expect("it is one");
+        let judged = |after| claim().judge(&Results { run_times: times(after), ..Results::default() });
+        let clear = judged([1.75, 1.76, 1.77, 1.76]);
+        assert_eq!((clear.verdict, &clear.obstacle), (Verdict::Reproduced, &None));
+        let noisy = judged([1.5, 2.5, 1.4, 2.6]);
+        assert_eq!(noisy.verdict, Verdict::NotMeasurable);
+        assert!(noisy.obstacle.is_some_and(|it| it.contains("within the noise")));
     }
 
     #[test]

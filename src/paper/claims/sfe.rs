@@ -1,6 +1,6 @@
 //! Claims of *SSA Elimination after Register Allocation* \[PP09\].
 
-use super::{Claim, Measure, Unit};
+use super::{Claim, Measure, Ran, Unit};
 use crate::allocate::eliminate::TransferGraphs;
 use crate::paper::exhibits::names::*;
 use crate::paper::published as paper;
@@ -277,9 +277,7 @@ fn lowering_and_loops() -> Vec<Claim> {
             unit: Unit::Ratio,
             published: None,
             rule: Rule::Size { published: paper::OPTIMISATIONS_SPEED_UP, neutral: 1.0 },
-            measure: Measure::Executed(|results, setting| {
-                results.run_times.speed_up(Variant::new(STEPS.not_optimised, setting), Variant::new(BIN_PACKING, setting))
-            }),
+            measure: Measure::Ran { before: STEPS.not_optimised, after: BIN_PACKING, of: Ran::Together },
             settings: SFE_SETTINGS,
             why: "",
         },
@@ -291,10 +289,7 @@ fn lowering_and_loops() -> Vec<Claim> {
             unit: Unit::Ratio,
             published: Some(1.025),
             rule: Rule::Above(1.0),
-            measure: Measure::Executed(|results, setting| {
-                let time = |allocator| results.run_times.of(CRAFTY, Variant::new(allocator, setting));
-                quotient(time(BIN_PACKING)?, time(STEPS.coalesced)?)
-            }),
+            measure: Measure::Ran { before: BIN_PACKING, after: STEPS.coalesced, of: Ran::One(CRAFTY) },
             settings: SFE_SETTINGS,
             why: "",
         },

@@ -1,9 +1,10 @@
 //! Claims of *The Designing and Implementation of a SSA-based register allocator* \[PP05\].
 
-use super::{Claim, Measure, Unit};
+use super::{Claim, Measure, Ran, Unit};
 use crate::paper::exhibits::names::*;
 use crate::paper::published::{self, Allocation, TABLE_1, TABLE_2, TABLE_3, TABLE_4, sum};
 use crate::paper::results::{Quantity, Results, quantity};
+use crate::paper::run_times::RunTimes;
 use crate::paper::variants::*;
 use crate::paper::verdict::Rule;
 
@@ -193,12 +194,11 @@ fn more_transfers() -> Claim {
     difference.claim(SRA_TABLE_4, "SRA 6, Table 4", &[FIFTEEN, EIGHT, FOUR])
 }
 
-fn speed_up(results: &Results, setting: Setting, allocator: &'static str) -> Option<f64> {
-    results.run_times.speed_up(Variant::new(LINEAR_SCAN, setting), Variant::new(allocator, setting))
-}
-
-fn speed_ups(results: &Results, setting: Setting) -> impl Iterator<Item = f64> {
-    results.run_times.speed_ups(Variant::new(LINEAR_SCAN, setting), Variant::new(CH_O3, setting)).into_iter()
+/// Ch-O3's advantage over linear scan in run time, or 1 if there is none that is beyond the noise.
+fn speed_up(times: &RunTimes, setting: Setting) -> Option<f64> {
+    let [before, after] = [LINEAR_SCAN, CH_O3].map(|allocator| Variant::new(allocator, setting));
+    let interval = times.speed_up(&times.common(before, after), before, after)?;
+    Some(if interval.contains(1.0) { 1.0 } else { interval.middle })
 }
 
 const TIME: &str = "time under linear-scan by time under the SSA-based allocator";
@@ -210,19 +210,19 @@ fn faster(
     text: &'static str,
     source: &'static str,
     rule: Rule,
-    measure: fn(&Results, Setting) -> Option<f64>,
+    allocator: &'static str,
+    of: Ran,
     settings: &'static [Setting],
 ) -> Claim {
-    let (unit, measure) = (Unit::Ratio, Measure::Executed(measure));
     Claim {
         exhibit: SRA_FIGURE_10,
         text,
         source,
         quantity: TIME,
-        unit,
+        unit: Unit::Ratio,
         published: None,
         rule,
-        measure,
+        measure: Measure::Ran { before: LINEAR_SCAN, after: allocator, of },
         settings,
         why: PROCESSORS,
     }
@@ -235,28 +235,32 @@ fn run_times() -> Vec<Claim> {
             "With four registers, programs are 9.2% faster than with linear scan (Ch-O2)",
             "SRA, abstract",
             size(published::SPEED_UP),
-            |results, setting| speed_up(results, setting, CH_O2),
+            CH_O2,
+            Ran::Together,
             &[FOUR],
         ),
         faster(
             "With aggressive coalescing, they are 13.0% faster (Ch-O3)",
             "SRA, abstract",
             size(published::SPEED_UP_COALESCED),
-            |results, setting| speed_up(results, setting, CH_O3),
+            CH_O3,
+            Ran::Together,
             &[FOUR],
         ),
         faster(
             "With four registers, every program is faster (the slowest of Ch-O3)",
             "SRA 6",
             Rule::Above(1.0),
-            |results, setting| speed_ups(results, setting).reduce(f64::min),
+            CH_O3,
+            Ran::Slowest,
             &[FOUR],
         ),
         faster(
             "With four registers, programs are up to 44% faster (the fastest of Ch-O3)",
             "SRA 6",
             size(1.44),
-            |results, setting| speed_ups(results, setting).reduce(f64::max),
+            CH_O3,
+            Ran::Fastest,
             &[FOUR],
         ),
         Claim {
@@ -265,7 +269,8 @@ fn run_times() -> Vec<Claim> {
                 "With plenty of registers, the additional moves and exclusive-ors remain as a burden (Ch-O3)",
                 "SRA 6, Table 4",
                 Rule::Below(1.0),
-                |results, setting| speed_up(results, setting, CH_O3),
+                CH_O3,
+                Ran::Together,
                 &[FIFTEEN],
             )
         },
@@ -275,7 +280,8 @@ fn run_times() -> Vec<Claim> {
                 "Over 214 applications of a test suite, the gain with four registers is 9.5%",
                 "SRA 6, Figure 10",
                 size(1.095),
-                |_, _| None,
+                CH_O3,
+                Ran::Together,
                 &[],
             )
         },
@@ -299,7 +305,7 @@ fn threshold() -> Vec<Claim> {
         claim(
             "Around 12 registers, linear scan catches up with Ch-O3 in run time",
             "registers at which the run times cross",
-            Measure::Executed(|results, _| crossing(|setting| speed_up(results, setting, CH_O3))),
+            Measure::RanWithEach(|results| crossing(|setting| speed_up(&results.run_times, setting))),
             PROCESSORS,
         ),
         claim(

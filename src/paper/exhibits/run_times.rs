@@ -5,7 +5,7 @@ use crate::measure::report::{Cell, Table};
 use crate::paper::charts::{Bars, Chart, OURS, THEIRS};
 use crate::paper::document::{Block, amount};
 use crate::paper::published::{CountTable, SRA_PROGRAMS, TABLE_2, TABLE_3, TABLE_4};
-use crate::paper::results::{Results, quotient};
+use crate::paper::results::Results;
 use crate::paper::variants::{CH_O1, CH_O2, CH_O3, EIGHT, FIFTEEN, FOUR, LINEAR_SCAN, Setting, Variant};
 
 const TABLES: [(&CountTable, Setting); 3] = [(&TABLE_2, FOUR), (&TABLE_3, EIGHT), (&TABLE_4, FIFTEEN)];
@@ -27,8 +27,8 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
 }
 
 fn speed_up(results: &Results, program: &str, allocator: &'static str, setting: Setting) -> Option<f64> {
-    let time = |allocator| results.run_times.of(program, Variant::new(allocator, setting));
-    quotient(time(LINEAR_SCAN)?, time(allocator)?)
+    let [before, after] = [LINEAR_SCAN, allocator].map(|allocator| Variant::new(allocator, setting));
+    results.run_times.speed_up(&[program], before, after).map(|interval| interval.middle)
 }
 
 fn table(results: &Results, published: &CountTable, setting: Setting) -> Table {
@@ -48,7 +48,8 @@ fn table(results: &Results, published: &CountTable, setting: Setting) -> Table {
     }
     let all = |allocator| {
         let (before, after) = (Variant::new(LINEAR_SCAN, setting), Variant::new(allocator, setting));
-        amount(results.run_times.speed_up(before, after), 2)
+        let times = &results.run_times;
+        amount(times.speed_up(&times.common(before, after), before, after).map(|interval| interval.middle), 2)
     };
     let mut row: Vec<Cell> = vec!["all".into()];
     row.extend(allocators.map(|allocator| Cell::Amount(published.speed_up(allocator), 2)));

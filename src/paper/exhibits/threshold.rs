@@ -25,7 +25,9 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
     for (setting, published) in POINTS {
         let theirs = |quantity: fn(&Allocation) -> f64| published.map(|table| table.change(LINEAR_SCAN, CH_O3, quantity));
         let ours = |quantity| results.change(setting, LINEAR_SCAN, CH_O3, quantity);
-        let time = results.run_times.speed_up(Variant::new(LINEAR_SCAN, setting), Variant::new(CH_O3, setting));
+        let [before, after] = [LINEAR_SCAN, CH_O3].map(|allocator| Variant::new(allocator, setting));
+        let times = &results.run_times;
+        let time = times.speed_up(&times.common(before, after), before, after).map(|interval| interval.middle);
         let their_time = published.map(|table| table.speed_up(CH_O3));
         let cost = cost_ratio(results, setting);
         table.row([
