@@ -4,6 +4,7 @@ use super::paragraph;
 use crate::measure::report::{Cell, Table};
 use crate::paper::charts::{Bars, Chart, OURS, THEIRS};
 use crate::paper::document::{Block, change};
+use crate::paper::executed::Executed;
 use crate::paper::published as paper;
 use crate::paper::results::{Quantity, Results, quantity};
 use crate::paper::variants::*;
@@ -49,7 +50,8 @@ const COLUMNS: [(&str, Quantity); 4] = [
 
 pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
     let explanation = "Each step is compared with the one before it. Spill code is loads from spill slots and stores to them; \
-                       accesses are all loads and stores of the code. The charts of Figure 12 are lost; these are the numbers \
+                       accesses are all loads and stores of the code; *by frequency*, as they are estimated to be executed. \
+                       The last columns are what the programs execute. The charts of Figure 12 are lost; these are the numbers \
                        in the text. The paper's allocator is `bin-packing`; `spill-free` spills values for life, so a value is \
                        stored once in any case, and is loaded on edges only for φs.";
     let of = |steps: &Steps, published| {
@@ -62,17 +64,23 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
 }
 
 fn table(results: &Results, steps: &Steps, published: bool) -> Table {
-    let names = COLUMNS.map(|(name, _)| name);
+    let names = COLUMNS.map(|(name, _)| name).into_iter().chain(["by frequency"]).chain(Executed::NAMES);
     let mut table = Table::new(["step", "setting"].into_iter().chain(names));
     for step in &STEPS {
         if published && step.published.iter().any(Option::is_some) {
             let published = step.published.map(change);
-            table.row([step.name.into(), "paper (i386, 7 registers)".into()].into_iter().chain(published));
+            let row = [step.name.into(), "paper (i386, 7 registers)".into()].into_iter().chain(published);
+            table.row(row.chain([Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing]));
         }
         let [from, to] = (step.ends)(steps);
         for &setting in SFE_SETTINGS {
             let measured = COLUMNS.map(|(_, quantity)| change(results.change(setting, from, to, quantity)));
-            table.row([step.name.into(), Cell::Text(setting.to_string())].into_iter().chain(measured));
+            let row = [step.name.into(), Cell::Text(setting.to_string())].into_iter().chain(measured);
+            let [before, after] = [from, to].map(|allocator| Variant::new(allocator, setting));
+            let by_frequency = results.mean_ratio(after, before, |estimate| estimate.accesses).map(|ratio| ratio - 1.0);
+            let executed = results.executed.ratios(None, after, before);
+            let executed = [0, 1, 2].map(|count| change(executed.map(|ratios| ratios[count] - 1.0)));
+            table.row(row.chain([change(by_frequency)]).chain(executed));
         }
     }
     table
