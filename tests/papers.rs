@@ -429,15 +429,15 @@ mod critical_edges {
 /// The examples of [Hack], by the allocator that follows the lecture.
 mod lecture {
     use super::*;
-    use chordal::allocate::allocators::{AssignmentStrategy, Preset, RegisterCoalescing};
+    use chordal::allocate::allocators::{Preset, RegisterCoalescing};
     use chordal::allocate::pipeline::{Report, allocate};
+    use chordal::allocate::spill::strategies::{BELADY, SpillStrategy};
     use chordal::machine::{Overlay, parse};
 
     /// An allocation by the lecture's allocator, with another way of coalescing.
     fn allocated_by(function: &Function, how: RegisterCoalescing) -> (Overlay, Report) {
         let mut preset = Preset::named("hack").expect("it exists");
-        let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
-        dominance.coalesce(how);
+        preset.assignment.dominance_order_mut().expect("it is SSA-based").coalesce(how);
         allocate(function, preset).expect("it can be allocated")
     }
 
@@ -449,6 +449,28 @@ mod lecture {
     /// Whether the only edit is a copy at this place.
     fn copies_once(edits: &[String], place: &str) -> bool {
         matches!(edits, [copy] if copy.starts_with(place) && copy.contains(" move "))
+    }
+
+    /// The accesses to slots, by how values are spilled.
+    fn spill_code(function: &Function, spilling: SpillStrategy) -> Vec<String> {
+        let mut preset = Preset::named("hack").expect("it exists");
+        preset.assignment.dominance_order_mut().expect("it is SSA-based").spilling = spilling;
+        let (overlay, _) = allocate(function, preset).expect("it can be allocated");
+        edits(function, &overlay).into_iter().filter(|edit| edit.contains(" load ") || edit.contains(" store ")).collect()
+    }
+
+    /// The places of reloads: the block and the instruction that follows.
+    fn reloads(function: &Function, spilling: SpillStrategy) -> Vec<String> {
+        let places = spill_code(function, spilling).into_iter().filter_map(|edit| Some(edit.split_once(" load ")?.0.to_owned()));
+        places.collect()
+    }
+
+    #[test]
+    fn what_an_instruction_reads_is_not_displaced_for_what_it_reads() {
+        let four = fixture("papers/lecture_belady");
+        assert_eq!(reloads(&four, BELADY), ["b0.9", "b0.10", "b0.12", "b0.13"], "v4, v0, v2, v3");
+        let five = parse(&chordal::machine::print(&four).replace(" r4", " r4 r5")).expect("five registers are a target too");
+        assert_eq!(reloads(&five, BELADY).len(), 2, "{:?}", spill_code(&five, BELADY));
     }
 
     #[test]
