@@ -431,7 +431,7 @@ mod lecture {
     use super::*;
     use chordal::allocate::allocators::{Preset, RegisterCoalescing};
     use chordal::allocate::pipeline::{Report, allocate};
-    use chordal::allocate::spill::strategies::{BELADY, SpillStrategy};
+    use chordal::allocate::spill::strategies::{BELADY, MIN, SpillStrategy};
     use chordal::machine::{Overlay, parse};
 
     /// An allocation by the lecture's allocator, with another way of coalescing.
@@ -471,6 +471,14 @@ mod lecture {
         assert_eq!(reloads(&four, BELADY), ["b0.9", "b0.10", "b0.12", "b0.13"], "v4, v0, v2, v3");
         let five = parse(&chordal::machine::print(&four).replace(" r4", " r4 r5")).expect("five registers are a target too");
         assert_eq!(reloads(&five, BELADY).len(), 2, "{:?}", spill_code(&five, BELADY));
+    }
+
+    /// By [BH09], what is used in the loop stays.
+    #[test]
+    fn leaving_a_loop_is_a_step_like_any_other() {
+        let function = fixture("papers/lecture_belady_loop");
+        assert_eq!(spill_code(&function, BELADY), ["b0.1 store s0 r1", "b2.0 load r2 s0"], "v0");
+        assert_eq!(spill_code(&function, MIN), ["b0.2 store s0 r2", "b3.0 load r1 s0"], "v1");
     }
 
     #[test]
