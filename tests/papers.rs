@@ -482,6 +482,16 @@ mod lecture {
     }
 
     #[test]
+    fn what_is_used_soonest_and_not_displaced_before_is_passed_into_a_block() {
+        let function = fixture("papers/lecture_belady_join");
+        assert_eq!(reloads(&function, BELADY), ["b2.2", "b3.4", "b3.5"], "v1 on the edge; v0 and v2 before their uses");
+        let text = chordal::machine::print(&function);
+        let without = text.replace("  v6:w = op\n  v7:w = op\n", "").replace("op v5 v6 v7", "op v5");
+        let undisplaced = parse(&without).expect("two instructions are left out");
+        assert_eq!(reloads(&undisplaced, BELADY), ["b2.2", "b2.2", "b3.3"], "v1 and v0 on the edge; v2 before its use");
+    }
+
+    #[test]
     fn two_registers_take_a_copy_and_three_take_none() {
         let three = fixture("papers/lecture_three_registers");
         assert_eq!(chromatic_number(&alone(&three), &interferences(&three)), 2);
