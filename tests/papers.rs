@@ -539,6 +539,8 @@ mod lecture {
 
     #[test]
     fn what_is_in_the_way_of_a_copy_changes_its_register() {
+        let lectures = Preset::named("hack").expect("it exists").assignment.coalescing();
+        assert_eq!(lectures, RegisterCoalescing::Units, "the Perm-Optimizer");
         let function = fixture("papers/lecture_recolouring");
         let (overlay, _) = allocated_by(&function, RegisterCoalescing::Nothing);
         assert_eq!(edits(&function, &overlay), ["b1.3 move r1 r2"]);

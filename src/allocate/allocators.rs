@@ -311,7 +311,7 @@ const HACK: Preset = Preset {
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
         spilling: strategies::BELADY,
         assign: assign::Policy { pins: PinPolicy::Permute, ..PLAIN_ORDER.assign },
-        recolouring: Recolouring::Chunks,
+        recolouring: Recolouring::Units,
         ..PLAIN_ORDER
     }),
     ..PLAIN
