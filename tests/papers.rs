@@ -499,15 +499,15 @@ mod critical_edges {
 /// The examples of [Hack], by the allocator that follows the lecture.
 mod lecture {
     use super::*;
-    use chordal::allocate::allocators::{AssignmentStrategy, Preset, RegisterCoalescing};
+    use chordal::allocate::allocators::{Preset, RegisterCoalescing};
     use chordal::allocate::pipeline::{Report, allocate};
+    use chordal::allocate::spill::strategies::{BELADY, MIN, SpillStrategy};
     use chordal::machine::{Overlay, parse};
 
     /// An allocation by the lecture's allocator, with another way of coalescing.
     fn allocated_by(function: &Function, how: RegisterCoalescing) -> (Overlay, Report) {
         let mut preset = Preset::named("hack").expect("it exists");
-        let AssignmentStrategy::DominanceOrder(dominance) = &mut preset.assignment else { panic!("it is SSA-based") };
-        dominance.coalesce(how);
+        preset.assignment.dominance_order_mut().expect("it is SSA-based").coalesce(how);
         allocate(function, preset).expect("it can be allocated")
     }
 
@@ -519,6 +519,46 @@ mod lecture {
     /// Whether the only edit is a copy at this place.
     fn copies_once(edits: &[String], place: &str) -> bool {
         matches!(edits, [copy] if copy.starts_with(place) && copy.contains(" move "))
+    }
+
+    /// The accesses to slots, by how values are spilled.
+    fn spill_code(function: &Function, spilling: SpillStrategy) -> Vec<String> {
+        let mut preset = Preset::named("hack").expect("it exists");
+        preset.assignment.dominance_order_mut().expect("it is SSA-based").spilling = spilling;
+        let (overlay, _) = allocate(function, preset).expect("it can be allocated");
+        edits(function, &overlay).into_iter().filter(|edit| edit.contains(" load ") || edit.contains(" store ")).collect()
+    }
+
+    /// The places of reloads: the block and the instruction that follows.
+    fn reloads(function: &Function, spilling: SpillStrategy) -> Vec<String> {
+        let places = spill_code(function, spilling).into_iter().filter_map(|edit| Some(edit.split_once(" load ")?.0.to_owned()));
+        places.collect()
+    }
+
+    #[test]
+    fn what_an_instruction_reads_is_not_displaced_for_what_it_reads() {
+        let four = fixture("papers/lecture_belady");
+        assert_eq!(reloads(&four, BELADY), ["b0.9", "b0.10", "b0.12", "b0.13"], "v4, v0, v2, v3");
+        let five = parse(&chordal::machine::print(&four).replace(" r4", " r4 r5")).expect("five registers are a target too");
+        assert_eq!(reloads(&five, BELADY).len(), 2, "{:?}", spill_code(&five, BELADY));
+    }
+
+    /// By [BH09], what is used in the loop stays.
+    #[test]
+    fn leaving_a_loop_is_a_step_like_any_other() {
+        let function = fixture("papers/lecture_belady_loop");
+        assert_eq!(spill_code(&function, BELADY), ["b0.1 store s0 r1", "b2.0 load r2 s0"], "v0");
+        assert_eq!(spill_code(&function, MIN), ["b0.2 store s0 r2", "b3.0 load r1 s0"], "v1");
+    }
+
+    #[test]
+    fn what_is_used_soonest_and_not_displaced_before_is_passed_into_a_block() {
+        let function = fixture("papers/lecture_belady_join");
+        assert_eq!(reloads(&function, BELADY), ["b2.2", "b3.4", "b3.5"], "v1 on the edge; v0 and v2 before their uses");
+        let text = chordal::machine::print(&function);
+        let without = text.replace("  v6:w = op\n  v7:w = op\n", "").replace("op v5 v6 v7", "op v5");
+        let undisplaced = parse(&without).expect("two instructions are left out");
+        assert_eq!(reloads(&undisplaced, BELADY), ["b2.2", "b2.2", "b3.3"], "v1 and v0 on the edge; v2 before its use");
     }
 
     #[test]
@@ -569,6 +609,8 @@ mod lecture {
 
     #[test]
     fn what_is_in_the_way_of_a_copy_changes_its_register() {
+        let lectures = Preset::named("hack").expect("it exists").assignment.coalescing();
+        assert_eq!(lectures, RegisterCoalescing::Units, "the Perm-Optimizer");
         let function = fixture("papers/lecture_recolouring");
         let (overlay, _) = allocated_by(&function, RegisterCoalescing::Nothing);
         assert_eq!(edits(&function, &overlay), ["b1.3 move r1 r2"]);

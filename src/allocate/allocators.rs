@@ -354,7 +354,7 @@ const HACK: Preset = Preset {
     assignment: AssignmentStrategy::DominanceOrder(DominanceOrder {
         spilling: strategies::BELADY,
         assign: assign::Policy { order: BlockOrder::DominatorTree, pins: PinPolicy::Permute, ..PLAIN_ORDER.assign },
-        recolouring: Recolouring::Chunks,
+        recolouring: Recolouring::Units,
         ..PLAIN_ORDER
     }),
     ..PLAIN

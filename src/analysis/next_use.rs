@@ -2,10 +2,11 @@
 //!
 //! Requires: every block is reachable from the entry.
 //! Ensures: for each value that is live at a border of a block, the least number of instructions to a use. A φ uses its
-//! argument on the edge. Leaving a loop counts as [`LEAVING`] instructions for each loop left, so a use after a loop is
-//! farther away than any within it.
+//! argument on the edge. If asked for, leaving a loop counts as [`LEAVING`] instructions for each loop left, so that a use
+//! after a loop is farther away than any within it.
 //! Relies on: `nextuse` of [Hack, "Spilling with Belady's Algorithm"], as a least fixed point; [BH09, §4.1] for the length
-//! of edges that leave loops.
+//! of edges that leave loops. The slide has "0 if v not used at ℓ", which is read as "0 if v is used at ℓ": what an
+//! instruction uses is nearest there.
 
 use super::grouped::{Lists, each};
 use super::{Liveness, Loops, Order};
@@ -13,7 +14,7 @@ use crate::machine::{Block, BlockData, Function, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::ops::Range;
 
-/// The distance that leaving a loop adds: more than the number of instructions on any path through a loop.
+/// The distance that leaving a loop adds, if loops count: more than the number of instructions on any path through a loop.
 pub const LEAVING: u32 = 100_000;
 
 /// The distance to the next use of a value that is not live.
@@ -60,7 +61,8 @@ impl FirstUses {
 }
 
 impl<'a> NextUses<'a> {
-    pub fn new(function: &Function, order: &Order, liveness: &'a Liveness, loops: &Loops) -> Self {
+    /// If `loops` are given, edges that leave them are longer.
+    pub fn new(function: &Function, order: &Order, liveness: &'a Liveness, loops: Option<&Loops>) -> Self {
         let [entry, exit] = [liveness.all_live_in(), liveness.all_live_out()].map(Vec::with_capacity);
         let mut uses = NextUses { liveness, entry, exit, phis: Lists::new(function.blocks.len()) };
         let mut first_uses = FirstUses::new(function);
@@ -113,11 +115,11 @@ impl<'a> NextUses<'a> {
     }
 
     /// Shortens a block's distances using those of its successors. Returns whether any at its head changed.
-    fn update(&mut self, function: &Function, loops: &Loops, block: Block) -> bool {
+    fn update(&mut self, function: &Function, loops: Option<&Loops>, block: Block) -> bool {
         let exit = &mut self.exit[self.liveness.live_out_row(block)];
         let live_out = self.liveness.live_out(block);
         for &succ in &function.blocks[block].succs {
-            let leaving = loops.depth(block).saturating_sub(loops.depth(succ)) * LEAVING;
+            let leaving = loops.map_or(0, |loops| loops.depth(block).saturating_sub(loops.depth(succ)) * LEAVING);
             let ahead = &self.entry[self.liveness.live_in_row(succ)];
             for (index, &distance) in places(live_out, self.liveness.live_in(succ)).zip(ahead) {
                 let index = index.expect("what is live into a successor is live out of the block");
@@ -203,24 +205,27 @@ mod tests {
         f
     }
 
-    fn with<T>(function: &Function, look: impl FnOnce(&NextUses) -> T) -> T {
+    /// The next uses, by distances in which loops count or do not.
+    fn with<T>(function: &Function, loops_count: bool, look: impl FnOnce(&NextUses) -> T) -> T {
         let order = Order::new(function);
-        let loops = Loops::new(function, &order, &Dominators::new(function, &order));
+        let loops = loops_count.then(|| Loops::new(function, &order, &Dominators::new(function, &order)));
         let liveness = Liveness::new(function);
-        look(&NextUses::new(function, &order, &liveness, &loops))
+        look(&NextUses::new(function, &order, &liveness, loops.as_ref()))
     }
 
     #[test]
-    fn a_use_after_a_loop_is_farther_away_than_any_in_it() {
-        with(&around_a_loop(), |uses| {
-            assert_eq!(uses.from_exit(block(0), value(0)), 2);
-            assert_eq!(uses.from_entry(block(1), value(1)), 3 + LEAVING);
-            assert_eq!(uses.from_exit(block(0), value(1)), 3 + LEAVING);
-            // Around the loop.
-            assert_eq!(uses.from_exit(block(1), value(0)), 2);
-            assert_eq!(uses.from_exit(block(1), value(1)), LEAVING);
-            assert_eq!(uses.from_entry(block(2), value(0)), NEVER);
-        });
+    fn a_use_after_a_loop_is_farther_away_than_any_in_it_if_loops_count() {
+        for (loops_count, leaving) in [(true, LEAVING), (false, 0)] {
+            with(&around_a_loop(), loops_count, |uses| {
+                assert_eq!(uses.from_exit(block(0), value(0)), 2);
+                assert_eq!(uses.from_entry(block(1), value(1)), 3 + leaving);
+                assert_eq!(uses.from_exit(block(0), value(1)), 3 + leaving);
+                // Around the loop.
+                assert_eq!(uses.from_exit(block(1), value(0)), 2);
+                assert_eq!(uses.from_exit(block(1), value(1)), leaving);
+                assert_eq!(uses.from_entry(block(2), value(0)), NEVER);
+            });
+        }
     }
 
     #[test]
@@ -232,7 +237,7 @@ mod tests {
         append(&mut f, 1, &[]);
         append(&mut f, 2, &[usage(2)]);
         phi(&mut f, 2, 2, &[None, Some(0)]);
-        with(&f, |uses| {
+        with(&f, false, |uses| {
             assert_eq!(uses.from_exit(block(1), value(0)), 0);
             assert_eq!(uses.from_entry(block(1), value(0)), 2);
             assert_eq!(uses.from_exit(block(0), value(0)), 2);

@@ -208,15 +208,28 @@ impl Demand {
         if !limits.sets().any(|set| limits.is_exceeded(set, most(set), occupancy.all(), spare)) {
             return None;
         }
-        let at = |wanted: &dyn Fn(usize) -> i32, occupied, while_reading| {
+        let at = |wanted: &dyn Fn(usize) -> i32, occupied| {
             let exceeded = limits.sets().find(|&set| limits.is_exceeded(set, wanted(set), occupied, spare));
-            exceeded.map(|set| Excess { set, while_reading })
+            exceeded.map(|set| Excess { set, while_reading: false })
         };
         let at_point = |set: usize, point: usize| through[set] - self.held(limits, set)[point];
-        at(&|set| at_point(set, 1), before | after | clobbers, false)
-            .or_else(|| at(&|set| at_point(set, 1) + self.both[set], before | after, false))
-            .or_else(|| at(&|set| at_point(set, 2) + self.both[set] + self.after[set], after, false))
-            .or_else(|| at(&|set| at_point(set, 0) + self.both[set] + self.before[set], before, true))
+        at(&|set| at_point(set, 1), before | after | clobbers)
+            .or_else(|| at(&|set| at_point(set, 1) + self.both[set], before | after))
+            .or_else(|| at(&|set| at_point(set, 2) + self.both[set] + self.after[set], after))
+            .or_else(|| self.excess_while_reading(limits, through, occupancy, spare))
+    }
+
+    /// The excess of the demand while operands are read, whatever it is later. Otherwise as [`Demand::excess`].
+    pub(in crate::allocate) fn excess_while_reading(
+        &self,
+        limits: &Limits,
+        through: &Counts,
+        occupancy: &Occupancy,
+        spare: usize,
+    ) -> Option<Excess> {
+        let wanted = |set: usize| through[set] - self.held(limits, set)[0] + self.both[set] + self.before[set];
+        let exceeded = limits.sets().find(|&set| limits.is_exceeded(set, wanted(set), occupancy.before, spare));
+        exceeded.map(|set| Excess { set, while_reading: true })
     }
 }
 

@@ -41,7 +41,11 @@ impl Affinities {
             function.block_insts(block).for_each(|inst| gatherer.instruction(inst, frequency));
         }
         let Gatherer { rows, pins, .. } = gatherer;
-        let nodes = nodes.colours.len();
+        Self::of_rows(nodes.colours.len(), rows, &pins)
+    }
+
+    /// The affinities of φs and copies between so many nodes, and of copies to and from registers of the program.
+    pub(super) fn of_rows(nodes: usize, rows: Vec<Row>, pins: &[(Node, (Reg, f64))]) -> Self {
         let affinity = |row: &Row, (arg, weight): (Node, f64)| Affinity { ends: (row.def.min(arg), row.def.max(arg)), weight };
         let mut pairs: Vec<Affinity> = rows.iter().flat_map(|row| row.args.iter().map(move |&arg| affinity(row, arg))).collect();
         pairs.sort_by_key(|pair| pair.ends);
@@ -50,7 +54,7 @@ impl Affinities {
             pair.weight += if same { next.weight } else { 0.0 };
             same
         });
-        Affinities { rows, ..Self::between(nodes, pairs, &pins) }
+        Affinities { rows, ..Self::between(nodes, pairs, pins) }
     }
 
     /// The affinities of given copies, without rows.

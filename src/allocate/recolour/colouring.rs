@@ -86,6 +86,11 @@ impl<'a> Colouring<'a> {
         self.added[mark.changes..].iter().sum()
     }
 
+    /// Lets nodes change again that have been held since the mark.
+    pub(super) fn release_since(&mut self, mark: Mark) {
+        self.release(mark.held);
+    }
+
     fn release(&mut self, to: usize) {
         for node in self.holding.drain(to..) {
             self.held[node] = false;

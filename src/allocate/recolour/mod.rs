@@ -33,6 +33,7 @@ mod conflicts;
 mod exchanges;
 #[cfg(feature = "optimal")]
 mod optimal;
+mod stable_set;
 mod units;
 
 use crate::allocate::assign::Coloured;

@@ -146,9 +146,10 @@ impl<'a> Problem<'a> {
         &self.loops
     }
 
-    /// How far away values are used next, over all ways that control can take. Each call computes it anew.
-    pub fn next_uses(&self) -> NextUses<'a> {
-        NextUses::new(&self.conventional.function, self.order, self.liveness, &self.loops)
+    /// How far away values are used next, over all ways that control can take. If `loops` are given, it is farther where
+    /// control leaves them. Each call computes it anew.
+    pub fn next_uses(&self, loops: Option<&Loops>) -> NextUses<'a> {
+        NextUses::new(&self.conventional.function, self.order, self.liveness, loops)
     }
 
     /// Whether a value may be in memory, which takes a store after its definition. Such a store can stand neither between

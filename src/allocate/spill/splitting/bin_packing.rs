@@ -49,7 +49,7 @@ impl Spiller for BinPacking {
 
     fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
         let mut set = in_memory_anyway(problem, requested)?;
-        let ahead = Ahead::new(problem, Some(problem.next_uses()));
+        let ahead = Ahead::new(problem, Some(problem.next_uses(Some(&problem.loops))));
         let lowered = lowered(problem, &decide(problem, &set, &ahead, &WhereDominated, &problem.pins)?);
         lowered.values.iter().for_each(|&value| set.spill(problem, value));
         let mut decided = decide(problem, &set, &ahead, &WhereDominated, &problem.pins)?;

@@ -53,6 +53,7 @@ use super::problem::{Abilities, Problem};
 use super::spill_set::SpillSet;
 use super::spiller::Spiller;
 use crate::allocate::failure::Unsupported;
+use crate::analysis::Loops;
 use crate::machine::Value;
 use cranelift_entity::SecondaryMap;
 use entry::Pressures;
@@ -69,12 +70,12 @@ impl Spiller for Belady {
 
     fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
         let set = in_memory_anyway(problem, requested)?;
-        let ahead = Ahead::new(problem, Some(problem.next_uses()));
+        let ahead = |loops: Option<&Loops>| Ahead::new(problem, Some(problem.next_uses(loops)));
         match self.0 {
-            Entry::Nearest => walk(problem, &set, &ahead, &Nearest, &problem.pins),
+            Entry::Nearest => walk(problem, &set, &ahead(None), &Nearest, &problem.pins),
             Entry::Predecessors => {
                 let guide = Predecessors(Pressures::new(problem, &problem.loops));
-                walk(problem, &set, &ahead, &guide, &problem.pins)
+                walk(problem, &set, &ahead(Some(&problem.loops)), &guide, &problem.pins)
             }
         }
     }

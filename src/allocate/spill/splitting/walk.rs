@@ -10,7 +10,7 @@ use super::entry::{Candidate, Entries};
 use super::guide::{Guide, Labels};
 use super::uncontended::Uncontended;
 use crate::allocate::failure::Unsupported;
-use crate::allocate::pressure::demand::{Demand, Excess, LastUse, foldable_operands, folded_operand, is_first_use};
+use crate::allocate::pressure::demand::{Demand, Excess, LastUse, first_reuse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::limits::Counts;
 use crate::allocate::spill::plan::{Plan, Refill, Site};
@@ -379,7 +379,9 @@ impl<'a> BlockWalk<'a> {
         }
     }
 
-    /// Displaces residents, those with the farthest next use first, until the instruction has the registers it needs.
+    /// Displaces residents, those with the farthest next use first, until the instruction has the registers it needs: first
+    /// while it reads, by displacing only what it does not read, since all of that has to be in registers then; and next to
+    /// its definitions, by displacing anything.
     fn displace(&mut self, at: Point, inst: Inst, occupancy: &Occupancy) -> Result<Option<usize>, Unsupported> {
         let Problem { limits, policy, unspillable, .. } = self.problem;
         let function = self.function();
@@ -393,12 +395,14 @@ impl<'a> BlockWalk<'a> {
                 self.residents.iter_mut().filter(|it| it.value == operands[k].value).for_each(|it| it.kept = false);
             }
             let Some(excess) = self.excess(inst, occupancy, folded, spare) else { return Ok(folded) };
-            let candidate = |it: &&mut Resident| {
+            let candidate = |it: &&Resident| {
                 let confined = limits.is_confined(function.values[it.value].class, excess.set);
-                it.kept && confined && !it.crosses && !unspillable.contains(it.value)
+                let helps = !excess.while_reading || !self.is_needed_while_reading(inst, it, folded);
+                it.kept && confined && helps && !it.crosses && !unspillable.contains(it.value)
             };
-            match self.residents.iter_mut().filter(candidate).max_by_key(|it| (it.next_use, it.value)) {
-                Some(farthest) => farthest.kept = false,
+            let farthest = self.residents.iter().filter(candidate).max_by_key(|it| (it.next_use, it.value)).map(|it| it.value);
+            match farthest {
+                Some(value) => self.residents.iter_mut().filter(|it| it.value == value).for_each(|it| it.kept = false),
                 None if spare > 0 => spare = 0,
                 None => {
                     let mut ways_out = foldable_operands(function, inst, policy.fold).filter(|&k| self.can_fold(inst, k));
@@ -413,7 +417,22 @@ impl<'a> BlockWalk<'a> {
         }
     }
 
-    /// The excess demand of an instruction beside the residents that stay.
+    /// Whether a resident is in a register while an instruction reads, displaced or not, that no definition takes over. An
+    /// operand that would first have to be refilled can be in memory, if the instruction accesses it there.
+    fn is_needed_while_reading(&self, inst: Inst, resident: &Resident, folded: Option<usize>) -> bool {
+        let function = self.function();
+        let operands = function.operands(inst);
+        let is_read = operands.iter().any(|operand| operand.value == resident.value && !operand.is_def());
+        let is_overwritten = || first_reuse(operands, resident.value).is_some();
+        let is_accessed = |k: usize| operands[k].value == resident.value && self.can_fold(inst, k);
+        let can_be_in_memory = || {
+            let mut foldable = foldable_operands(function, inst, self.problem.policy.fold);
+            !resident.filled && folded.is_none() && foldable.any(is_accessed)
+        };
+        is_read && !is_overwritten() && !can_be_in_memory()
+    }
+
+    /// The excess demand of an instruction beside the residents that stay, while it reads if there is one then.
     fn excess(&self, inst: Inst, occupancy: &Occupancy, folded: Option<usize>, spare: usize) -> Option<Excess> {
         let Problem { limits, .. } = self.problem;
         let function = self.function();
@@ -426,7 +445,8 @@ impl<'a> BlockWalk<'a> {
             kept().for_each(|it| limits.count(&mut through, function.values[it.value].class, 1));
             let mut demand = Demand::of(function, limits, inst, folded, last_use);
             demand.hold(function, self.pins.held(inst), |value| is_kept(value) && self.holder(inst, value).is_some());
-            demand.excess(limits, &through, occupancy, spare)
+            let while_reading = demand.excess_while_reading(limits, &through, occupancy, spare);
+            while_reading.or_else(|| demand.excess(limits, &through, occupancy, spare))
         };
         let of_matching = || {
             let live = kept().map(|it| (it.value, self.holder(inst, it.value).map(|it| it.reg)));

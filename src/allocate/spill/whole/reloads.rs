@@ -6,7 +6,7 @@
 
 use super::store_hoisting::{ArgumentStores, argument_stores};
 use crate::allocate::failure::Unsupported;
-use crate::allocate::pressure::demand::{Demand, LastUse, foldable_operands, folded_operand, is_first_use};
+use crate::allocate::pressure::demand::{Demand, LastUse, first_reuse, foldable_operands, folded_operand, is_first_use};
 use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::allocate::spill::plan::builder::phis;
@@ -313,6 +313,15 @@ impl<'a> Planner<'a> {
         let mut ways_out: Vec<usize> =
             foldable_operands(function, inst, policy.fold).filter(|&k| self.plan.in_memory.contains(operands[k].value)).collect();
         ways_out.reverse();
+        let foldable = ways_out.clone();
+        // What the instruction reads is in a register then, kept or not, unless it is accessed in memory; but the register of
+        // what is overwritten is the definition's too.
+        let is_needed_while_reading = |cached: &Cached, folded: Option<usize>| {
+            let is_read = operands.iter().any(|operand| operand.value == cached.value && !operand.is_def());
+            let can_be_in_memory =
+                !cached.filled && folded.is_none() && foldable.iter().any(|&k| operands[k].value == cached.value);
+            is_read && first_reuse(operands, cached.value).is_none() && !can_be_in_memory
+        };
         let mut folded = None;
         let mut spare = limits.spare();
         loop {
@@ -332,14 +341,18 @@ impl<'a> Planner<'a> {
             for cached in self.cached.iter().filter(|c| c.kept) {
                 limits.count(&mut through, function.values[cached.value].class, 1);
             }
-            let excess = demand.excess(limits, &through, occupancy, spare).or_else(|| {
+            let while_reading = demand.excess_while_reading(limits, &through, occupancy, spare);
+            let excess = while_reading.or_else(|| demand.excess(limits, &through, occupancy, spare)).or_else(|| {
                 let kept = self.cached.iter().filter(|c| c.kept).map(|c| c.value);
                 let live = self.live.values().iter().copied().chain(kept).map(|value| (value, None));
                 feasible::misfit(function, limits, inst, occupancy, live, folded, last_use)
             });
             let Some(excess) = excess else { return folded };
-            let confined = |c: &&mut Cached| c.kept && limits.is_confined(function.values[c.value].class, excess.set);
-            match self.cached.iter_mut().filter(confined).max_by_key(|c| (c.next_use, c.value)) {
+            let candidate = |c: &&mut Cached| {
+                let confined = limits.is_confined(function.values[c.value].class, excess.set);
+                c.kept && confined && !(excess.while_reading && is_needed_while_reading(c, folded))
+            };
+            match self.cached.iter_mut().filter(candidate).max_by_key(|c| (c.next_use, c.value)) {
                 Some(farthest) => farthest.kept = false,
                 None if spare > 0 => spare = 0,
                 None => folded = Some(ways_out.pop().expect("the chosen values make every instruction fit")),
