@@ -353,7 +353,7 @@ fn rivals() -> Vec<Claim> {
                 quotient(six, seven).map(|ratio| ratio - 1.0)
             },
             &[I386],
-            "The list of six lacks ebp. The paper does not say which register it removed, nor under which of LLVM's allocators.",
+            "The list of six lacks ebp. The paper does not say which register it removed, nor under which allocator.",
         ),
         claim(
             "A spare register for memory transfers costs 5.2% more spill code",
