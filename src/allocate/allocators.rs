@@ -230,6 +230,7 @@ pub const PLAIN: Preset = Preset {
 };
 
 const PLAIN_ORDER: DominanceOrder = DominanceOrder {
+        share_slots: true,
     spilling: strategies::WEIGHT,
     assign: assign::Policy { preference: Preference::None, pins: PinPolicy::Avoid, split_ties: false, split_arguments: false },
     recolouring: Recolouring::Never,

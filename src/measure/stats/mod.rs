@@ -72,6 +72,9 @@ pub struct OwnOptions {
     pub store_hoist: bool,
     pub load_lower: String,
     pub memory_coalesce: bool,
+    /// Whether spilled values that are not live at once share slots. (Before there was a switch, they did.)
+    #[serde(default = "shares_slots")]
+    pub share_slots: bool,
     pub fold: bool,
     #[serde(default)]
     pub read_in_place: bool,
@@ -112,6 +115,10 @@ pub struct OwnOptions {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub destruction: Option<DestructionOptions>,
     pub swap: String,
+}
+
+fn shares_slots() -> bool {
+    true
 }
 
 /// How SSA form is left before allocation \[Bo09\].
