@@ -5,7 +5,7 @@ use crate::allocate::assign::Coloured;
 use crate::allocate::spill::Memory;
 use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::Liveness;
-use crate::machine::{Block, Phi, RegSet, Value};
+use crate::machine::{Bank, Block, Function, Phi, RegSet, Value};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -21,6 +21,10 @@ pub struct EliminationCounts {
     /// Graphs with a memory transfer whose sources take all registers of the transferred value's bank. Moving the value
     /// through a register would have needed another spill.
     pub potential_spills: u64,
+    /// Blocks with so many φs that moving memory to memory would have needed another spill under any assignment, by the paper's
+    /// count: thirteen φs of one bank where that has seven registers, 2k - 1 of k [PP09, §1].
+    #[serde(default)]
+    pub crowded: u64,
     /// Arguments that are in the register of their φ's definition.
     pub fixed_points: u64,
     /// Registers stored to make room for memory transfers.
@@ -39,6 +43,7 @@ impl Graphs {
     pub fn new(conventional: &Conventional, memory: &Memory) -> Self {
         let mut graphs = Graphs { counts: EliminationCounts::default(), transfers: Vec::new() };
         for data in conventional.function.blocks.values().filter(|data| !data.phis.is_empty()) {
+            graphs.counts.crowded += u64::from(is_crowded(&conventional.function, &data.phis));
             for (column, &pred) in data.preds.iter().enumerate() {
                 graphs.counts.graphs += 1;
                 let defined = |phi: &&Phi| phi.args[column].is_some();
@@ -68,6 +73,13 @@ impl Graphs {
             ..self.counts
         }
     }
+}
+
+/// Whether a block has 2k - 1 φs, or more, of a bank with k registers.
+fn is_crowded(function: &Function, phis: &[Phi]) -> bool {
+    let file = &function.file;
+    let of_bank = |bank: Bank| phis.iter().filter(|phi| file.classes[function.values[phi.def].class].bank == bank).count();
+    file.banks.keys().any(|bank| of_bank(bank) > 0 && of_bank(bank) + 1 >= 2 * file.allocatable(bank).len())
 }
 
 /// The number of arguments of the program's φs whose register is the φ's.

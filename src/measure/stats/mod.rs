@@ -418,7 +418,7 @@ impl AddAssign<&DestructionCounts> for DestructionCounts {
 add_fields!(GraphSizes: value_register, interference);
 add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
 add_fields!(RecolouringCounts: copies_before, copies_after, cost_before, cost_after; if known: bound);
-add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, fixed_points, spills);
+add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, crowded, fixed_points, spills);
 
 impl AddAssign<&Static> for Static {
     fn add_assign(&mut self, other: &Static) {
