@@ -1,15 +1,17 @@
 //! The claims of the papers' texts: how each is measured here, and whether it is reproduced.
 
+mod destruction;
 mod jsr;
+mod reasons;
 mod sfe;
 mod sra;
 
 pub use sra::cost_ratio;
 
+use super::join_sets::Shared;
 use super::results::Results;
 use super::variants::Setting;
 use super::verdict::{Rule, Verdict};
-use crate::analysis::Reuse;
 
 /// A claim of a paper.
 pub struct Claim {
@@ -37,8 +39,8 @@ pub struct Claim {
 pub enum Measure {
     /// In the compiled code, or while it was compiled.
     Compiled(fn(&Results, Setting) -> Option<f64>),
-    /// In programs before SSA form.
-    BeforeSsa(fn(&Reuse) -> Option<f64>),
+    /// Among the registers of programs.
+    Registers(fn(&Shared) -> Option<f64>),
     /// While the compiled programs ran.
     Executed(fn(&Results, Setting) -> Option<f64>),
     /// Not at all, for this reason.
@@ -68,11 +70,15 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Why it cannot be measured, if it cannot.
     pub obstacle: Option<&'static str>,
+    /// The same measured otherwise, to test a reason: how, and the number.
+    pub tested: Vec<(&'static str, f64)>,
+    /// Why it is not as in the paper, if other claims share that.
+    pub cause: Option<&'static str>,
 }
 
 /// All claims, in the order of the tables and figures.
 pub fn all() -> Vec<Claim> {
-    sra::claims().into_iter().chain(sfe::claims()).chain(jsr::claims()).collect()
+    sra::claims().into_iter().chain(sfe::claims()).chain(jsr::claims()).chain(destruction::claims()).collect()
 }
 
 impl Claim {
@@ -88,16 +94,18 @@ impl Claim {
             Measure::Executed(measure) => {
                 (in_settings(measure), "no run times of the programs that this claim compares (`--run-times`)")
             }
-            Measure::BeforeSsa(measure) => {
-                let number = results.all_join_sets().as_ref().and_then(measure);
-                let measured = number.map(|number| ("before SSA form".to_owned(), number));
-                (measured.into_iter().collect(), "no program was given before SSA form, with variables in several blocks")
+            Measure::Registers(measure) => {
+                let number = results.all_registers().as_ref().and_then(measure);
+                let measured = number.map(|number| ("registers that several blocks assign".to_owned(), number));
+                (measured.into_iter().collect(), "no program was given that has registers in several blocks")
             }
             Measure::Never(obstacle) => (Vec::new(), obstacle),
         };
         let verdict = measured.first().map_or(Verdict::NotMeasurable, |&(_, number)| self.rule.judge(number));
         let obstacle = measured.is_empty().then_some(obstacle);
-        Judged { claim: self, measured, verdict, obstacle }
+        let tested = reasons::tested(self.text, results);
+        let cause = reasons::cause_of(self.text);
+        Judged { claim: self, measured, verdict, obstacle, tested, cause }
     }
 
     /// The paper's number or direction, as text.
@@ -150,8 +158,8 @@ mod tests {
     fn every_claim_belongs_to_an_exhibit_and_says_where_it_is_from() {
         for claim in all() {
             assert!(exhibits::ALL.iter().any(|exhibit| exhibit.name == claim.exhibit), "{}", claim.text);
-            assert!(["SRA", "SFE", "JSR"].iter().any(|paper| claim.source.starts_with(paper)), "{}", claim.text);
-            let anywhere = matches!(claim.measure, Measure::Never(_) | Measure::BeforeSsa(_));
+            assert!(["SRA", "SFE", "JSR", "SDM"].iter().any(|paper| claim.source.starts_with(paper)), "{}", claim.text);
+            let anywhere = matches!(claim.measure, Measure::Never(_) | Measure::Registers(_));
             assert_eq!(claim.settings.is_empty(), anywhere, "{}", claim.text);
         }
     }
@@ -162,7 +170,7 @@ mod tests {
         for claim in all() {
             let measurable = match claim.measure {
                 Measure::Compiled(_) => claim.settings.len(),
-                Measure::BeforeSsa(_) => 1,
+                Measure::Registers(_) => 1,
                 Measure::Executed(_) | Measure::Never(_) => 0,
             };
             let judged = claim.judge(&results);

@@ -27,7 +27,7 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
         let ours = |quantity| results.change(setting, LINEAR_SCAN, CH_O3, quantity);
         let time = results.run_times.speed_up(Variant::new(LINEAR_SCAN, setting), Variant::new(CH_O3, setting));
         let their_time = published.map(|table| table.speed_up(CH_O3));
-        let cost = cost_ratio(results, setting);
+        let cost = cost_ratio(results, setting, CH_O3);
         table.row([
             Cell::Count(setting.count().into()),
             published.map(|table| u64::from(table.registers)).into(),
