@@ -13,7 +13,7 @@ use chordal::allocate::eliminate::SwapPolicy;
 use chordal::allocate::pipeline::{Report, allocate};
 use chordal::allocate::spill::strategies::{PRICED, SpillStrategy};
 use chordal::allocate::spill::verify::{Fault, verify};
-use chordal::allocate::spill::{Plan, Refill, Site, Store};
+use chordal::allocate::spill::{Plan, Policy, Refill, Site, Store};
 use chordal::check::check;
 use chordal::machine::{Block, Edit, Function, Inst, Location, Overlay, Point, SlotData, parse};
 use cranelift_entity::EntityRef;
@@ -344,6 +344,20 @@ mod everything_in_memory {
         assert_eq!(simple(&function).slots.len(), 2);
         function.returns_twice = false;
         assert_eq!(simple(&function).slots.len(), 1, "v1 is defined where v0 is dead");
+    }
+
+    /// With `--share-slots off`, only values that φs relate have one slot.
+    #[test]
+    fn slots_are_not_shared_if_each_web_is_to_have_its_own() {
+        let slots = |function: &Function, name: &str, share_slots: bool| {
+            let preset = Preset::named(name).expect("it exists");
+            let preset = Preset { spill: Policy { share_slots, ..preset.spill }, ..preset };
+            allocate(function, preset).expect("it can be allocated").0.slots.len()
+        };
+        let mut function = fixture("returns_twice");
+        function.returns_twice = false;
+        assert_eq!([true, false].map(|share_slots| slots(&function, "simple", share_slots)), [1, 2]);
+        assert_eq!(slots(&fixture("phi_in_memory"), "spill-free", false), 1, "v1, v2 and v3 are a web");
     }
 
     #[test]

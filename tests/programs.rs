@@ -70,6 +70,8 @@ const OPTIONS: &[&str] = &[
     "--allocator ch-o1 --pins repair",
     "--allocator ch-o2 --phi-memory eliminate=on-demand",
     "--allocator ch-o3 --phi-memory eliminate=spare-register",
+    "--allocator spill-free --phi-memory eliminate=brisk",
+    "--allocator linear-scan --share-slots off",
 ];
 /// The file that chordal writes.
 const ASSEMBLY: &str = "program.s";

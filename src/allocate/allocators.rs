@@ -3,7 +3,7 @@
 use super::{assign, spill};
 use crate::allocate::cssa::Coalescing;
 use crate::allocate::destruct;
-use crate::allocate::eliminate::SwapPolicy;
+use crate::allocate::eliminate::{MemoryTransfers, SwapPolicy};
 use crate::allocate::recolour::Recolouring;
 use assign::{BlockOrder, PinPolicy, Preference};
 use spill::strategies::{self, SpillStrategy};
@@ -114,22 +114,30 @@ impl DominanceOrder {
     }
 }
 
-/// How φs are eliminated after allocation: the three ways of [PP09, §1]. The latter two move memory to memory, so there each
-/// spilled value has a slot of its own.
+/// How φs are eliminated after allocation: the three ways of [PP09, §1], the last of them in two forms. All but the first move
+/// memory to memory, so there each spilled value has a slot of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Elimination {
     /// Without moving memory to memory: φ-related values share a slot.
     SpillFree,
     /// Memory moves through a register of each bank that is kept free for it.
     SpareRegister,
-    /// Memory moves through a register that is free, or is spilled for it (Brisk).
+    /// Memory moves through a register that is free, or is spilled for it. Transfers are ordered such that one is free for
+    /// long.
     OnDemand,
+    /// Memory moves through a register that is free, or is spilled for it, at one point for each edge (Brisk).
+    Brisk,
 }
 
 impl Elimination {
     /// Whether φ-related values share a slot, so that no memory is moved.
     pub fn is_frugal(self) -> bool {
         self == Elimination::SpillFree
+    }
+
+    /// When memory is moved, if it is.
+    pub fn memory_transfers(self) -> MemoryTransfers {
+        if self == Elimination::Brisk { MemoryTransfers::AtOnce } else { MemoryTransfers::Woven }
     }
 }
 
@@ -227,6 +235,7 @@ pub const PLAIN: Preset = Preset {
         store_hoist: false,
         load_lower: LoadLowering::Off,
         memory_coalesce: false,
+        share_slots: true,
         weigh_size: false,
         effort: Effort::Usual,
         solver: Duration::from_secs(10),

@@ -300,7 +300,8 @@ fn answer(
     pins: &PinLiveness,
     preset: &Preset,
 ) -> Result<(Overlay, EdgeCode), Failure> {
-    let code = eliminate::eliminate(memory, coloured, liveness, pins, preset.swap)?;
+    let code =
+        eliminate::eliminate(memory, coloured, liveness, pins, preset.swap, preset.assignment.elimination().memory_transfers())?;
     let mut overlay = eliminate::overlay((imported, changes), memory, coloured, liveness, pins, &code, preset.swap);
     if preset.spare_jumps {
         eliminate::hoist(imported, coloured, liveness, pins, preset.spill.weigh_size, &mut overlay);

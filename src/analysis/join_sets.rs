@@ -18,6 +18,9 @@ pub trait JoinSet {
     /// Only blocks that are `wanted` join it, and the search does not continue past others. If `wanted` says where the
     /// variable is live, the φs are those of pruned SSA form.
     fn append(&mut self, assigned: &[Block], wanted: impl Fn(Block) -> bool, joins: &mut Vec<Block>);
+
+    /// How much work that has been so far: blocks taken up, and blocks and edges looked at from there.
+    fn steps(&self) -> u64;
 }
 
 /// Cytron's worklist, over dominance frontiers that are computed beforehand \[Cytron91\].
@@ -28,11 +31,12 @@ pub struct Worklist {
     frontiers: Frontiers,
     joined: Marks,
     pending: Vec<Block>,
+    steps: u64,
 }
 
 impl Worklist {
     pub fn new(graph: &impl Graph, order: &Order, dominators: &Dominators) -> Self {
-        Worklist { frontiers: Frontiers::new(graph, order, dominators), joined: Marks::default(), pending: Vec::new() }
+        Worklist { frontiers: Frontiers::new(graph, order, dominators), joined: Marks::default(), pending: Vec::new(), steps: 0 }
     }
 }
 
@@ -41,6 +45,7 @@ impl JoinSet for Worklist {
         self.joined.clear();
         self.pending.extend_from_slice(assigned);
         while let Some(block) = self.pending.pop() {
+            self.steps += 1 + self.frontiers.of(block).len() as u64;
             for &join in self.frontiers.of(block) {
                 if wanted(join) && self.joined.insert(join) {
                     joins.push(join);
@@ -48,6 +53,10 @@ impl JoinSet for Worklist {
                 }
             }
         }
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
     }
 }
 
@@ -66,6 +75,7 @@ pub struct DjGraph {
     searched: Marks,
     joined: Marks,
     pending: Vec<Block>,
+    steps: u64,
 }
 
 impl DjGraph {
@@ -91,6 +101,7 @@ impl DjGraph {
             searched: Marks::default(),
             joined: Marks::default(),
             pending: Vec::new(),
+            steps: 0,
         }
     }
 
@@ -105,6 +116,7 @@ impl DjGraph {
         let first = joins.len();
         self.pending.extend(self.searched.insert(root).then_some(root));
         while let Some(block) = self.pending.pop() {
+            self.steps += 1 + (self.j_edges.get(block).len() + self.children.get(block).len()) as u64;
             for &join in self.j_edges.get(block) {
                 if self.level[join] <= self.level[root] && wanted(join) && self.joined.insert(join) {
                     joins.push(join);
@@ -130,6 +142,10 @@ impl JoinSet for DjGraph {
                 self.search(root, &wanted, joins);
             }
         }
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
     }
 }
 
@@ -175,16 +191,28 @@ pub struct JoinSets {
     index: Vec<u32>,
     joins: Vec<Vec<Block>>,
     pub reuse: Reuse,
+    /// How much work it was to find out what can be reused, and to reuse it: blocks compared, marked, looked up and copied.
+    /// What is left to compute is the algorithm's work.
+    pub finding: u64,
 }
 
 impl JoinSets {
     /// Computes the join sets of some sets of blocks, each of which is ascending. Equal sets are computed once. For a set
     /// with a known subset, only the remaining blocks are computed [FA05, Theorem 4].
     pub fn new<S: AsRef<[Block]>>(assigned: &[S], algorithm: &mut impl JoinSet) -> Self {
-        let mut sets = JoinSets { index: vec![0; assigned.len()], joins: Vec::new(), reuse: Reuse::default() };
+        let mut sets = JoinSets { index: vec![0; assigned.len()], joins: Vec::new(), reuse: Reuse::default(), finding: 0 };
         // Puts subsets before their supersets, and equal sets next to each other.
         let mut order: Vec<usize> = (0..assigned.len()).collect();
-        order.sort_unstable_by_key(|&set| (assigned[set].as_ref().len(), assigned[set].as_ref()));
+        let mut compared = 0;
+        order.sort_unstable_by(|&one, &other| {
+            let [one, other] = [one, other].map(|set| assigned[set].as_ref());
+            let by_size = one.len().cmp(&other.len());
+            compared += 1;
+            by_size.then_with(|| {
+                compared += one.iter().zip(other).take_while(|(one, other)| one == other).count() as u64;
+                one.cmp(other)
+            })
+        });
         let mut subsets = Subsets::new(assigned.iter().map(AsRef::as_ref));
         let mut last: Option<&[Block]> = None;
         for set in order {
@@ -197,6 +225,7 @@ impl JoinSets {
             }
             sets.index[set] = sets.joins.len() as u32 - 1;
         }
+        sets.finding += compared + subsets.looked_at;
         sets
     }
 
@@ -210,6 +239,7 @@ impl JoinSets {
                 self.reuse.remainder += remainder.len() as u64;
                 self.reuse.saved += known.len() as f64 / blocks.len() as f64;
                 joins.extend_from_slice(&self.joins[subset.index()]);
+                self.finding += (blocks.len() + joins.len()) as u64;
                 algorithm.append(&remainder, |_| true, &mut joins);
             }
             None => algorithm.append(blocks, |_| true, &mut joins),
@@ -236,6 +266,8 @@ struct Subsets<'a> {
     /// For each set, the one before it with the same rarest block.
     before: PrimaryMap<Set, PackedOption<Set>>,
     members: Marks,
+    /// The number of blocks that were marked or looked up.
+    looked_at: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -251,12 +283,14 @@ impl<'a> Subsets<'a> {
         let mut occurrences: SecondaryMap<Block, u32> = SecondaryMap::new();
         sets.flatten().for_each(|&block| occurrences[block] += 1);
         let by_rarest = of_each(occurrences.capacity());
-        Subsets { sets: PrimaryMap::new(), occurrences, by_rarest, before: PrimaryMap::new(), members: Marks::default() }
+        let (sets, before) = (PrimaryMap::new(), PrimaryMap::new());
+        Subsets { sets, occurrences, by_rarest, before, members: Marks::default(), looked_at: 0 }
     }
 
     /// Adds a set, which must be no smaller than those before it.
     fn add(&mut self, blocks: &'a [Block]) {
         let set = self.sets.push(blocks);
+        self.looked_at += blocks.len() as u64;
         let rarest = blocks.iter().min_by_key(|&&block| self.occurrences[block]);
         let before = rarest.map(|&rarest| std::mem::replace(&mut self.by_rarest[rarest], set.into()));
         self.before.push(before.unwrap_or_default());
@@ -268,6 +302,7 @@ impl<'a> Subsets<'a> {
             return None;
         }
         self.members.clear();
+        self.looked_at += 2 * blocks.len() as u64;
         for &block in blocks {
             self.members.insert(block);
         }
@@ -284,6 +319,7 @@ impl<'a> Subsets<'a> {
                     return best;
                 }
                 effort -= set.len();
+                self.looked_at += set.len() as u64;
                 if set.iter().all(|&member| self.members.contains(member)) {
                     best = Some(candidate);
                     break;
@@ -421,6 +457,7 @@ mod tests {
         let assigned: Vec<Vec<Block>> = sets.iter().map(|set| set.iter().copied().map(block).collect()).collect();
         let reused = JoinSets::new(&assigned, &mut analyse(&f).worklist);
         assert_eq!(reused.reuse, Reuse { sets: 3, equal: 1, supersets: 1, remainder: 2, saved: 0.6 });
+        assert!(reused.finding > 0);
         assert_eq!(reused.get(0), [block(3), block(5)]);
         assert_eq!(reused.get(1), reused.get(2));
         assert!(reused.get(3).is_empty());

@@ -60,7 +60,16 @@ impl Choice for Elimination {
     const ALL: &[(Self, &str, &str)] = &[
         (Elimination::SpillFree, "spill-free", "Without moving memory to memory: phi-related values share a slot"),
         (Elimination::SpareRegister, "spare-register", "Memory moves through a register of each bank that is kept free for it"),
-        (Elimination::OnDemand, "on-demand", "Memory moves through a register that is free, or is spilled for it (Brisk)"),
+        (
+            Elimination::OnDemand,
+            "on-demand",
+            "Memory moves through a register that is free, or is spilled for it; edges in an order that keeps one free",
+        ),
+        (
+            Elimination::Brisk,
+            "brisk",
+            "Memory moves through a register that is free, or is spilled for it, all at one point (Brisk)",
+        ),
     ];
 }
 

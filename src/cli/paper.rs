@@ -4,12 +4,11 @@ use super::option_error::OptionError;
 use super::runs::{self, RunOptions, Runs};
 use super::{Failure, keep_apart};
 use crate::allocate::HAS_SOLVER;
-use crate::analysis::Reuse;
 use crate::input;
 use crate::llvm::{self, Module, Source, Target};
 use crate::measure::compare::worker::Request;
 use crate::output::{self, Destination};
-use crate::paper::{self, ALL, Document, Executed, Exhibit, Format, Machine, Results, RunTimes, Variant};
+use crate::paper::{self, ALL, Document, Executed, Exhibit, Format, Machine, Results, RunTimes, Shared, Variant};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
@@ -117,8 +116,10 @@ struct Input {
     path: PathBuf,
     program: String,
     machine: Machine,
-    /// Its join sets, if it is before SSA form and they are needed.
-    join_sets: Option<Reuse>,
+    /// Whether it is still before SSA form.
+    before_ssa: bool,
+    /// The join sets of its variables or registers, if they are needed.
+    join_sets: Option<Shared>,
 }
 
 impl Input {
@@ -141,10 +142,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let wants_join_sets = exhibits.iter().any(|exhibit| exhibit.name == paper::JOIN_SETS);
     let compiles = exhibits.iter().any(|exhibit| exhibit.name != paper::JOIN_SETS);
     let inputs = inputs(&paths, wants_join_sets)?;
-    let mut results = Results { run_times, executed, join_sets: join_sets(&inputs), ..Results::default() };
-    if results.join_sets.is_empty() && !compiles {
-        return Err(anyhow!("no module is before SSA form: clang -O0 -Xclang -disable-O0-optnone -emit-llvm makes such").into());
-    }
+    let [registers, variables] = [false, true].map(|before_ssa| join_sets(&inputs, before_ssa));
+    let mut results = Results { run_times, executed, registers, variables, ..Results::default() };
     let mut runs = Runs::new(&arguments.runs)?;
     for machine in [Machine::X86_64, Machine::I386] {
         let inputs: Vec<&Input> = compiled(&inputs).filter(|input| compiles && input.machine == machine).collect();
@@ -228,16 +227,16 @@ fn named(name: &str) -> Result<Option<&'static str>, ArgumentError> {
 
 /// The modules to compile: a module before SSA form is among them only if the program has no other.
 fn compiled(inputs: &[Input]) -> impl Iterator<Item = &Input> {
-    let in_ssa_form = |input: &&Input| input.join_sets.is_none();
+    let in_ssa_form = |input: &&Input| !input.before_ssa;
     inputs.iter().filter(move |input| in_ssa_form(input) || !inputs.iter().filter(in_ssa_form).any(|it| it.resembles(input)))
 }
 
-/// The join sets of each program that is given before SSA form, for either machine.
-fn join_sets(inputs: &[Input]) -> IndexMap<String, Reuse> {
+/// The join sets of each program that is given before SSA form, or in it, for either machine.
+fn join_sets(inputs: &[Input], before_ssa: bool) -> IndexMap<String, Shared> {
     let mut found = IndexMap::new();
-    for input in inputs {
-        if let Some(reuse) = input.join_sets {
-            found.entry(input.program.clone()).or_insert(reuse);
+    for input in inputs.iter().filter(|input| input.before_ssa == before_ssa) {
+        if let Some(shared) = input.join_sets {
+            found.entry(input.program.clone()).or_insert(shared);
         }
     }
     found
@@ -255,12 +254,14 @@ fn inputs(paths: &[PathBuf], with_join_sets: bool) -> Result<Vec<Input>, Failure
             Target::X86_64 => Machine::X86_64,
             Target::I386 => Machine::I386,
         };
-        let join_sets = if with_join_sets { paper::join_sets(&llvm::unpromoted(&module)) } else { None };
+        let unpromoted = llvm::unpromoted(&module);
+        let before_ssa = paper::is_before_ssa(&unpromoted);
+        let functions = || if before_ssa { unpromoted } else { llvm::without_phis(&module) };
+        let join_sets = with_join_sets.then(|| paper::shared(&functions()));
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let program = file.split('.').next().unwrap_or_default().to_owned();
-        let input = Input { path: path.clone(), program, machine, join_sets };
-        let in_ssa_form = |input: &Input| input.join_sets.is_none();
-        if let Some(other) = inputs.iter().find(|it| it.resembles(&input) && in_ssa_form(it) == in_ssa_form(&input)) {
+        let input = Input { path: path.clone(), program, machine, before_ssa, join_sets };
+        if let Some(other) = inputs.iter().find(|it| it.resembles(&input) && it.before_ssa == input.before_ssa) {
             let (other, program) = (other.path.display(), &input.program);
             return Err(Failure::Usage(format!("{name} and {other} are both the program {program} for {}", machine.name())));
         }

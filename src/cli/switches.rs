@@ -332,6 +332,12 @@ pub static OPTIONS: &[CliOption] = &[
             ),
         ],
     },
+    CliOption::Single(switch(
+        "share-slots",
+        Readers::All,
+        field!(spill.share_slots),
+        "Whether spilled values that are not live at once share a slot, if no phi relates them",
+    )),
     CliOption::Single(
         switch(
             "cssa",

@@ -23,7 +23,7 @@ pub use fatal::die_with_prefix;
 pub use jobs::{Failed, Ours};
 pub use module::{Module, ReadError, Source, Target};
 pub use registers::{ALL_REGISTERS, RegisterRequest, RequestError};
-pub use variables::unpromoted;
+pub use variables::{unpromoted, without_phis};
 
 /// The version of LLVM that is loaded: major, minor, patch.
 pub fn version() -> (u32, u32, u32) {

@@ -1,18 +1,27 @@
-//! Functions before SSA form: LLVM IR as `clang -O0` writes it, where variables are in memory.
+//! Functions before SSA form: LLVM IR as `clang -O0` writes it, where variables are in memory. And functions in SSA form as
+//! they would be without, where what φs relate is one variable.
 
 use super::module::Module;
 use crate::machine::{Block, Edges, Unpromoted, Variable};
 use cranelift_entity::EntityRef;
 use inkwell::basic_block::BasicBlock;
-use inkwell::llvm_sys::core::{LLVMGetNumOperands, LLVMGetNumSuccessors, LLVMGetOperand, LLVMGetSuccessor};
+use inkwell::llvm_sys::core::{
+    LLVMGetNumOperands, LLVMGetNumSuccessors, LLVMGetOperand, LLVMGetSuccessor, LLVMIsAArgument, LLVMIsUndef,
+};
 use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMValueRef};
 use inkwell::types::{AnyType, AnyTypeEnum};
-use inkwell::values::{AsValueRef, CallSiteValue, FunctionValue, InstructionOpcode, InstructionValue};
-use std::collections::HashMap;
+use inkwell::values::{AsValueRef, BasicValue, CallSiteValue, FunctionValue, InstructionOpcode, InstructionValue, PhiValue};
+use std::collections::{BTreeMap, HashMap};
 
 /// The functions that a module defines.
 pub fn unpromoted(module: &Module) -> Vec<Unpromoted> {
     module.functions().map(|function| Reader::new(function).read(function)).collect()
+}
+
+/// The functions that a module defines, with a variable for each web of values that φs relate. (Where a variable is exposed
+/// is not said.)
+pub fn without_phis(module: &Module) -> Vec<Unpromoted> {
+    module.functions().map(|function| Reader::new(function).read_webs(function)).collect()
 }
 
 struct Reader<'m> {
@@ -53,13 +62,115 @@ impl<'m> Reader<'m> {
                 variables.instruction(inst, Block::new(number));
             }
         }
+        self.unpromoted(function, variables.promotable(), Vec::new(), phis)
+    }
+
+    /// Reads a function of which φs are variables.
+    fn read_webs(self, function: FunctionValue<'m>) -> Unpromoted {
+        let mut webs = Webs::default();
+        for (number, block) in self.blocks.iter().enumerate() {
+            for inst in block.get_instructions() {
+                match PhiValue::try_from(inst) {
+                    Ok(phi) => webs.relate(phi, &self.number),
+                    Err(()) => webs.define(inst, Block::new(number)),
+                }
+            }
+        }
+        let (variables, temporaries) = webs.variables();
+        self.unpromoted(function, variables, temporaries, 0)
+    }
+
+    fn unpromoted(
+        self,
+        function: FunctionValue<'m>,
+        variables: Vec<Variable>,
+        temporaries: Vec<Block>,
+        phis: usize,
+    ) -> Unpromoted {
         Unpromoted {
             name: function.get_name().to_string_lossy().into_owned(),
             graph: self.graph,
             block_names: self.blocks.iter().map(|block| block.get_name().to_string_lossy().into_owned()).collect(),
-            variables: variables.promotable(),
+            variables,
+            temporaries,
             phis,
         }
+    }
+}
+
+/// The values that φs relate, while a function is being read.
+#[derive(Default)]
+struct Webs {
+    /// A number for each value.
+    index: HashMap<LLVMValueRef, usize>,
+    /// For each value, another one of its web, or itself.
+    parent: Vec<usize>,
+    /// Whether the value is a φ, or the argument of one.
+    related: Vec<bool>,
+    /// The blocks in which values are assigned.
+    assigned: Vec<(usize, Block)>,
+}
+
+impl Webs {
+    fn number(&mut self, value: LLVMValueRef) -> usize {
+        *self.index.entry(value).or_insert_with(|| {
+            self.parent.push(self.parent.len());
+            self.related.push(false);
+            self.parent.len() - 1
+        })
+    }
+
+    fn root(&mut self, mut value: usize) -> usize {
+        while self.parent[value] != value {
+            self.parent[value] = self.parent[self.parent[value]];
+            value = self.parent[value];
+        }
+        value
+    }
+
+    /// Notes what an instruction defines. (The address of a variable in memory is no register.)
+    fn define(&mut self, inst: InstructionValue, block: Block) {
+        let is_value = !matches!(inst.get_type().as_any_type_enum(), AnyTypeEnum::VoidType(_));
+        if is_value && inst.get_opcode() != InstructionOpcode::Alloca {
+            let value = self.number(inst.as_value_ref());
+            self.assigned.push((value, block));
+        }
+    }
+
+    /// Unites a φ with its arguments. Constants are assigned where control comes from, parameters in the entry.
+    fn relate(&mut self, phi: PhiValue, blocks: &HashMap<LLVMBasicBlockRef, Block>) {
+        let web = self.number(phi.as_value_ref());
+        self.related[web] = true;
+        for (argument, from) in phi.get_incomings() {
+            let Some(&from) = blocks.get(&from.as_mut_ptr()) else { continue };
+            if argument.as_instruction_value().is_some() {
+                let argument = self.number(argument.as_value_ref());
+                self.related[argument] = true;
+                let [web, argument] = [web, argument].map(|value| self.root(value));
+                self.parent[argument] = web;
+            } else if !is_undefined(argument.as_value_ref()) {
+                self.assigned.push((web, if is_parameter(argument.as_value_ref()) { Block::new(0) } else { from }));
+            }
+        }
+    }
+
+    /// The webs, and the blocks of values that are in none.
+    fn variables(mut self) -> (Vec<Variable>, Vec<Block>) {
+        let mut blocks: BTreeMap<usize, Vec<Block>> = BTreeMap::new();
+        let mut temporaries = Vec::new();
+        for (value, block) in std::mem::take(&mut self.assigned) {
+            if self.related[value] {
+                blocks.entry(self.root(value)).or_default().push(block);
+            } else {
+                temporaries.push(block);
+            }
+        }
+        let variable = |mut assigned: Vec<Block>| {
+            assigned.sort_unstable();
+            assigned.dedup();
+            Variable { name: String::new(), assigned, exposed: Vec::new() }
+        };
+        (blocks.into_values().map(variable).collect(), temporaries)
     }
 }
 
@@ -140,6 +251,16 @@ fn operands(inst: InstructionValue) -> Vec<LLVMValueRef> {
     let inst = inst.as_value_ref();
     // SAFETY: the instruction is alive, and has operands of these numbers.
     unsafe { (0..LLVMGetNumOperands(inst) as u32).map(|operand| LLVMGetOperand(inst, operand)).collect() }
+}
+
+fn is_undefined(value: LLVMValueRef) -> bool {
+    // SAFETY: the value is alive.
+    unsafe { LLVMIsUndef(value) != 0 }
+}
+
+fn is_parameter(value: LLVMValueRef) -> bool {
+    // SAFETY: the value is alive.
+    unsafe { !LLVMIsAArgument(value).is_null() }
 }
 
 fn successors(block: BasicBlock) -> Vec<BasicBlock> {

@@ -11,11 +11,14 @@ pub struct Unpromoted {
     /// Names of the blocks, empty where the module has none.
     pub block_names: PrimaryMap<Block, String>,
     pub variables: Vec<Variable>,
+    /// Of a function in SSA form, the blocks of the instructions whose values are in no web: each is assigned once.
+    pub temporaries: Vec<Block>,
     /// How many φs there are already.
     pub phis: usize,
 }
 
-/// A variable that LLVM's mem2reg would promote: an `alloca` in the entry that is only loaded and stored, as a whole.
+/// A variable that LLVM's mem2reg would promote: an `alloca` in the entry that is only loaded and stored, as a whole. Or, of
+/// a function in SSA form, the web of values that φs relate.
 pub struct Variable {
     pub name: String,
     /// Blocks that store it, ascending.

@@ -5,6 +5,7 @@ use super::claims::Judged;
 use super::executed::Executed;
 use super::verdict::{EXPLANATION, Verdict};
 use crate::measure::report::{Cell, Style, Table};
+use indexmap::IndexMap;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -55,7 +56,8 @@ const TITLE: &str = "Reproduction of the papers";
 const PREFACE: &[&str] = &[
     "The papers' own figures beside chordal's. SRA is Pereira, *The Designing and Implementation of a SSA-based register allocator*; \
      SFE is Pereira and Palsberg, *SSA Elimination after Register Allocation* (2008); JSR is French and Amaral, *Eliminating \
-     Redundant Join-Set Computations in Static Single Assignment* (2005).",
+     Redundant Join-Set Computations in Static Single Assignment* (2005); SDM is Rastello, *SSA Destruction for Machine Code* \
+     (a chapter after Boissinot et al., CGO 2009).",
     "SPEC CPU 2000, which the papers compiled, is not free. A program of ours that stands beside one of the paper's is of the \
      same kind (164.gzip and gzip, 186.crafty and phalanx, 255.vortex and sqlite), but code, inputs, compiler and, for SRA, \
      the processor are different. Claims and directions can be compared, absolute counts cannot.",
@@ -100,7 +102,16 @@ impl Document {
     fn summary(&self) -> String {
         let count = |verdict: Verdict| self.claims().filter(|judged| judged.verdict == verdict).count();
         let counts: Vec<String> = Verdict::ALL.map(|verdict| format!("{} {}", count(verdict), verdict.name())).into();
-        format!("{} claims: {}.", self.claims().count(), counts.join(", "))
+        format!("{} claims: {}.{}", self.claims().count(), counts.join(", "), self.shared_causes())
+    }
+
+    /// For each cause that several claims share which are not reproduced, how many these are.
+    fn shared_causes(&self) -> String {
+        let missed = self.claims().filter(|judged| matches!(judged.verdict, Verdict::Direction | Verdict::NotReproduced));
+        let mut causes: IndexMap<&str, usize> = IndexMap::new();
+        missed.filter_map(|judged| judged.cause).for_each(|cause| *causes.entry(cause).or_default() += 1);
+        let shared = causes.into_iter().filter(|&(_, count)| count > 1);
+        shared.map(|(cause, count)| format!(" {count} that are not, or only in direction, share a cause: {cause}.")).collect()
     }
 
     fn json(&self) -> Value {
@@ -145,6 +156,8 @@ impl Judged {
             "verdict": self.verdict,
             "executed": self.executed.map(|ratios| Executed::NAMES.into_iter().zip(ratios).collect::<BTreeMap<_, _>>()),
             "obstacle": self.obstacle,
+            "tested": self.tested.iter().map(|(what, number)| json!({ "what": what, "value": number })).collect::<Vec<_>>(),
+            "cause": self.cause,
             "why": self.claim.why,
         })
     }
@@ -225,6 +238,7 @@ impl Writer<'_> {
             format!("executed, the same ratios: {}", shown.collect::<Vec<_>>().join(", "))
         }));
         lines.extend(judged.obstacle.clone());
+        lines.extend(judged.tested.iter().map(|(what, number)| format!("{what}: {}", claim.unit.show(*number))));
         lines.extend((!claim.why.is_empty()).then(|| claim.why.to_owned()));
         for line in lines {
             self.wrapped("- ", "  ", &line);

@@ -25,7 +25,7 @@ pub use document::{Block, Document, Format, Section};
 pub use executed::Executed;
 pub use exhibits::names::{JOIN_SETS, OPTIMALITY};
 pub use exhibits::{ALL, Exhibit, OPTIMAL, variants_of};
-pub use join_sets::join_sets;
+pub use join_sets::{Shared, is_before_ssa, shared};
 pub use results::Results;
 pub use run_times::RunTimes;
 pub use variants::{Machine, Variant};
@@ -49,7 +49,7 @@ fn inputs(results: &Results, versions: Option<&str>) -> Vec<Block> {
     let mut blocks = Vec::new();
     for (what, programs) in [
         ("Programs", results.programs.keys().collect()),
-        ("Programs before SSA form", results.join_sets.keys().collect::<Vec<_>>()),
+        ("Programs before SSA form", results.variables.keys().collect::<Vec<_>>()),
     ] {
         if !programs.is_empty() {
             blocks.push(Block::Paragraph(format!("{what}: {}.", names(programs))));

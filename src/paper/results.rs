@@ -1,13 +1,14 @@
 //! The results of the runs, from which everything is reported.
 
 use super::executed::Executed;
+use super::join_sets::Shared;
 use super::run_times::RunTimes;
 use super::variants::{Machine, Setting, Variant};
-use crate::analysis::Reuse;
 use crate::measure::compare::record::{Outcome, Record};
 use crate::measure::stats::Counts;
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Add;
 
 /// All programs under all variants.
 #[derive(Clone, Debug, Default)]
@@ -21,8 +22,10 @@ pub struct Results {
     pub run_times: RunTimes,
     /// What the compiled programs execute, if it was counted.
     pub executed: Executed,
-    /// For programs that were given before SSA form: what their join sets have in common.
-    pub join_sets: IndexMap<String, Reuse>,
+    /// What the join sets of programs' registers have in common.
+    pub registers: IndexMap<String, Shared>,
+    /// For programs that were given before SSA form: the same of the variables of their sources.
+    pub variables: IndexMap<String, Shared>,
 }
 
 /// A program under all variants that compiled it.
@@ -115,9 +118,14 @@ impl Results {
         }));
     }
 
-    /// The join sets of all programs together, if there are any.
-    pub fn all_join_sets(&self) -> Option<Reuse> {
-        self.join_sets.values().copied().reduce(|sum, reuse| sum + reuse)
+    /// The join sets of all programs' registers together, if there are any.
+    pub fn all_registers(&self) -> Option<Shared> {
+        self.registers.values().copied().reduce(Add::add)
+    }
+
+    /// The join sets of all sources' variables together, if there are any.
+    pub fn all_variables(&self) -> Option<Shared> {
+        self.variables.values().copied().reduce(Add::add)
     }
 
     /// A program under a variant, if there is such a run.
@@ -281,6 +289,11 @@ pub mod quantity {
     /// Those with mock φs of all values that are live into the same blocks.
     pub fn with_all_mock_phis(compiled: &Compiled) -> TransferGraphs {
         compiled.counts.elimination.with_all_mock_phis
+    }
+
+    /// Blocks with so many φs that spilling on demand would have to spill.
+    pub fn crowded(compiled: &Compiled) -> f64 {
+        compiled.counts.elimination.crowded as f64
     }
 
     /// Registers stored while φs are eliminated.

@@ -1,5 +1,6 @@
 //! Handmade results for tests.
 
+use super::join_sets::Shared;
 use super::results::Results;
 use super::variants::{Machine, Variant};
 use super::{exhibits, variants_of};
@@ -20,7 +21,9 @@ pub fn results() -> Results {
         }
     }
     let reuse = Reuse { sets: 100, equal: 10, supersets: 5, remainder: 15, saved: 2.5 };
-    results.join_sets.insert("gzip".into(), reuse);
+    let shared = Shared { worklists: 1000, all: reuse, several: reuse, plain: 100, reusing: 150 };
+    results.registers.insert("gzip".into(), shared);
+    results.variables.insert("gzip".into(), Shared { worklists: 100, ..shared });
     results
 }
 
@@ -63,8 +66,11 @@ pub fn function(name: &str, count: u64) -> Function {
     [counts.graphs.value_register, counts.graphs.interference] = [count, 10 * count];
     let elimination = &mut counts.elimination;
     [elimination.graphs, elimination.edges, elimination.memory_transfers, elimination.potential_spills] = [count; 4];
+    elimination.crowded = count;
+    let destruction = &mut counts.destruction;
+    [destruction.isolating, destruction.isolating_left, destruction.tests, destruction.bytes] = [count; 4];
     let mut times = Times::default();
-    for phase in ["cssa", "assign", "eliminate"] {
+    for phase in ["cssa", "destruct", "assign", "eliminate"] {
         times.add(phase, count);
     }
     counts.time_ns = Some(times);

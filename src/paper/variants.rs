@@ -49,6 +49,14 @@ pub const LINEAR_SCAN: &str = "linear-scan";
 /// SRA's allocators, in the order of its tables: the SSA-based ones, then their rival.
 pub const SRA_ALLOCATORS: [&str; 4] = [CH_O1, CH_O2, CH_O3, LINEAR_SCAN];
 
+/// With a slot for each web, as SRA has it, which does not mention that slots are shared.
+pub const CH_O3_OWN_SLOTS: &str = "ch-o3 --share-slots off";
+pub const LINEAR_SCAN_OWN_SLOTS: &str = "linear-scan --share-slots off";
+/// With what might be the reason for its few slots switched off.
+pub const LINEAR_SCAN_UNFOLDED: &str = "linear-scan --share-slots off --memory-operands none";
+/// With what might be the reason for its many slots switched off.
+pub const CH_O3_REPAIRED: &str = "ch-o3 --share-slots off --pins repair";
+
 /// An allocator with the optimisations of SFE 6 added one by one, in the paper's order.
 pub struct Steps {
     pub not_optimised: &'static str,
@@ -88,6 +96,8 @@ pub const SPILL_FREE_STEPS: Steps = Steps {
 /// The rivals of SFE 1: φs move memory to memory, through a register that is kept free or spilled for the purpose.
 pub const SPARE_REGISTER: &str = "spill-free --phi-memory eliminate=spare-register";
 pub const ON_DEMAND: &str = "spill-free --phi-memory eliminate=on-demand";
+/// Spilling on demand in the plainest way.
+pub const BRISK: &str = "spill-free --phi-memory eliminate=brisk";
 
 impl Variant {
     pub const fn new(allocator: &'static str, setting: Setting) -> Self {

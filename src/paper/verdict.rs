@@ -50,7 +50,8 @@ Verdicts are computed from the measured numbers. Where the paper states a size, 
 (or of the range that it states), *direction reproduced* means the same sign and at least a tenth of the size, and anything \
 else is *not reproduced*. Where it states a bound or a direction, that either holds (*reproduced*) or does not. *Not \
 measurable here* comes with the reason. If a claim is measured in several settings, the verdict is that of the first, which \
-is the nearest to the paper's.";
+is the nearest to the paper's. What is measured otherwise, to test a reason, follows the settings; a reason without such a \
+number is not tested.";
 
 impl Rule {
     /// The verdict on a number.

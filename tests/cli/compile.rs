@@ -806,7 +806,7 @@ fn all_registers_are_no_restriction() {
 #[test]
 fn elimination_decides_whether_slots_are_shared() {
     let folder = Folder::with_program(&[]);
-    for how in ["spare-register", "on-demand"] {
+    for how in ["spare-register", "on-demand", "brisk"] {
         let compile = ["compile", "p.bc", "--phi-memory", &format!("eliminate={how}"), "--stats", "p.json"];
         folder.chordal(&compile).assert().success();
         let options = &folder.json("p.json")["options"];

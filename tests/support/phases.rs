@@ -87,6 +87,13 @@ pub fn as_planned(function: &Function, problem: &Problem, plan: &Plan) -> Result
     let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
     let liveness = Liveness::new(&coloured.function);
     let pins = PinLiveness::new(&coloured.function);
-    let code = eliminate::eliminate(&spilled.memory, &coloured, &liveness, &pins, preset.swap)?;
+    let code = eliminate::eliminate(
+        &spilled.memory,
+        &coloured,
+        &liveness,
+        &pins,
+        preset.swap,
+        preset.assignment.elimination().memory_transfers(),
+    )?;
     Ok(eliminate::overlay((function, &Changes::default()), &spilled.memory, &coloured, &liveness, &pins, &code, preset.swap))
 }

@@ -30,6 +30,7 @@ const COMBINATIONS: &[&str] = &[
     "--pins perm --coalesce units --set spare-jumps=on",
     "--swap xchg --set spare-jumps=on",
     "--cssa value --phi-memory eliminate=on-demand",
+    "--cssa value --phi-memory eliminate=brisk --share-slots off",
 ];
 
 /// Presets that together make every choice that there is.

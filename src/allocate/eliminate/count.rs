@@ -10,7 +10,7 @@ use crate::allocate::assign::{Coloured, Colours};
 use crate::allocate::spill::{Memory, MemoryRow};
 use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::Liveness;
-use crate::machine::{Block, BlockData, Function, Phi, RegSet, Value};
+use crate::machine::{Bank, Block, BlockData, Function, Phi, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use serde::{Deserialize, Serialize};
 use smallvec::smallvec;
@@ -33,6 +33,10 @@ pub struct EliminationCounts {
     /// The same, with mock φs of all values that are live into these blocks.
     #[serde(default)]
     pub with_all_mock_phis: TransferGraphs,
+    /// Blocks with so many φs that moving memory to memory would have needed another spill under any assignment, by the paper's
+    /// count: thirteen φs of one bank where that has seven registers, 2k - 1 of k [PP09, §1].
+    #[serde(default)]
+    pub crowded: u64,
     /// Arguments that are in the register of their φ's definition.
     pub fixed_points: u64,
     /// Registers stored to make room for memory transfers.
@@ -53,6 +57,7 @@ pub struct Graphs {
     /// Those of the program, without mock φs.
     graphs: u64,
     edges: u64,
+    crowded: u64,
     /// The φs in memory.
     rows: SecondaryMap<Block, Vec<MemoryRow>>,
 }
@@ -60,12 +65,13 @@ pub struct Graphs {
 impl Graphs {
     /// The φs of the conventional form, given which values are in memory.
     pub fn new(conventional: &Conventional, liveness: &Liveness, memory: &Memory) -> Self {
-        let mut graphs = Graphs { graphs: 0, edges: 0, rows: memory.rows.clone() };
+        let mut graphs = Graphs { graphs: 0, edges: 0, crowded: 0, rows: memory.rows.clone() };
         let is_noted = memory.rows.values().any(|rows| !rows.is_empty());
         for (block, data) in conventional.function.blocks.iter().filter(|(_, data)| data.preds.len() > 1) {
             let defined = data.phis.iter().flat_map(|phi| &phi.args).filter(|arg| arg.is_some());
             graphs.graphs += if data.phis.is_empty() { 0 } else { data.preds.len() as u64 };
             graphs.edges += defined.count() as u64;
+            graphs.crowded += u64::from(is_crowded(&conventional.function, &data.phis));
             if !is_noted {
                 graphs.rows[block] = rows_for_life(data, liveness.live_in(block), memory);
             }
@@ -84,6 +90,7 @@ impl Graphs {
             potential_spills: of_program.potential_spills,
             with_mock_phis,
             with_all_mock_phis,
+            crowded: self.crowded,
             fixed_points: fixed_points(coloured),
             spills: code.spills,
         }
@@ -180,6 +187,13 @@ fn is_of_program(phi: &Phi, function: &Function) -> bool {
 /// Whether some argument is in another register than the φ.
 fn is_moved(phi: &Phi, colours: &Colours) -> bool {
     phi.args.iter().filter_map(|arg| arg.expand()).any(|arg| colours.of(arg) != colours.of(phi.def))
+}
+
+/// Whether a block has 2k - 1 φs, or more, of a bank with k registers.
+fn is_crowded(function: &Function, phis: &[Phi]) -> bool {
+    let file = &function.file;
+    let of_bank = |bank: Bank| phis.iter().filter(|phi| file.classes[function.values[phi.def].class].bank == bank).count();
+    file.banks.keys().any(|bank| of_bank(bank) > 0 && of_bank(bank) + 1 >= 2 * file.allocatable(bank).len())
 }
 
 /// The number of arguments of the program's φs whose register is the φ's.

@@ -3,7 +3,7 @@
 //! The φs of a block are one parallel copy for each edge into it. Each becomes moves and swaps of registers, and then loads
 //! of arguments in memory. In a frugal allocation a φ-web has at most one slot, so nothing is ever moved from memory to
 //! memory, and no register has to be spilled for that [PP09, §3]. Allocations that are not frugal, those of its rivals, need
-//! [`windmill`].
+//! [`windmill`], or do as `brisk.rs`.
 //!
 //! Requires: a colour for each name. φs in memory need no code if their web has one slot (frugality); in other allocations,
 //! [`Memory::memory_phis`] has those that do.
@@ -30,6 +30,7 @@
 //! v0 is stored where it is defined. On the edge from b1, v2 leaves the register that v0 is then loaded into
 //! (`testdata/functions/argument_in_memory.txt`).
 
+mod brisk;
 mod count;
 mod graph;
 mod hoist;
@@ -54,6 +55,15 @@ pub use count::{EliminationCounts, Graphs, TransferGraphs};
 pub use hoist::hoist;
 pub use overlay::overlay;
 
+/// When the code of an edge moves memory to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryTransfers {
+    /// Whenever a register is free, between moves of registers.
+    Woven,
+    /// All at one point (Brisk).
+    AtOnce,
+}
+
 /// The code of control-flow edges, by the block in which it stands.
 pub struct EdgeCode {
     /// After the block's labels.
@@ -76,6 +86,7 @@ pub fn eliminate(
     liveness: &Liveness,
     pins: &PinLiveness,
     policy: SwapPolicy,
+    transfers: MemoryTransfers,
 ) -> Result<EdgeCode, Defect> {
     let function = &coloured.function;
     let mut scratch = Scratch::new(memory.slots.clone(), function.values.values().map(|value| value.class));
@@ -106,7 +117,10 @@ pub fn eliminate(
             } else {
                 // Where the alternative is a spill, it costs less to save a callee-saved register that was not in use.
                 let around = Surroundings { available: all_registers(function) - pins.at(function, point), ..around };
-                let implemented = windmill::implement(&graph.all(), &around, &mut scratch);
+                let implemented = match transfers {
+                    MemoryTransfers::Woven => windmill::implement(&graph.all(), &around, &mut scratch),
+                    MemoryTransfers::AtOnce => brisk::implement(&graph.all(), &around, &mut scratch),
+                };
                 let implemented = implemented.map_err(|error| Defect::Impossible(error.to_string()))?;
                 edits.extend(implemented.edits);
                 code.spills += u64::from(implemented.spills);

@@ -31,7 +31,7 @@ pub struct LocationTransfer {
 }
 
 impl LocationTransfer {
-    fn is_in_memory(self) -> bool {
+    pub(super) fn is_in_memory(self) -> bool {
         matches!((self.from, self.to), (Location::Slot(_), Location::Slot(_)))
     }
 }

@@ -21,6 +21,8 @@ pub struct Policy {
     pub load_lower: LoadLowering,
     /// A copy from a slot to the same slot is dropped [PP09, §6.3].
     pub memory_coalesce: bool,
+    /// Homes that are never needed at the same time share a slot. Otherwise each has a slot of its own.
+    pub share_slots: bool,
     /// Every instruction costs a little, however seldom it is executed and however little it does. ([`weigh_size`](crate::allocate::cost::weigh_size) has
     /// already raised the frequencies accordingly.)
     pub weigh_size: bool,

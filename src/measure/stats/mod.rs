@@ -72,6 +72,9 @@ pub struct OwnOptions {
     pub store_hoist: bool,
     pub load_lower: String,
     pub memory_coalesce: bool,
+    /// Whether spilled values that are not live at once share slots. (Before there was a switch, they did.)
+    #[serde(default = "shares_slots")]
+    pub share_slots: bool,
     pub fold: bool,
     #[serde(default)]
     pub read_in_place: bool,
@@ -112,6 +115,10 @@ pub struct OwnOptions {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub destruction: Option<DestructionOptions>,
     pub swap: String,
+}
+
+fn shares_slots() -> bool {
+    true
 }
 
 /// How SSA form is left before allocation \[Bo09\].
@@ -411,7 +418,7 @@ impl AddAssign<&DestructionCounts> for DestructionCounts {
 add_fields!(GraphSizes: value_register, interference);
 add_fields!(Optimisations: hoisted_stores, lowered_values, lowered_loads, coalesced_copies);
 add_fields!(RecolouringCounts: copies_before, copies_after, cost_before, cost_after; if known: bound);
-add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, with_mock_phis, with_all_mock_phis, fixed_points, spills);
+add_fields!(EliminationCounts: graphs, edges, memory_transfers, potential_spills, with_mock_phis, with_all_mock_phis, crowded, fixed_points, spills);
 add_fields!(TransferGraphs: graphs, edges, memory_transfers, potential_spills);
 impl AddAssign for TransferGraphs {
     fn add_assign(&mut self, other: TransferGraphs) {

@@ -1,16 +1,18 @@
 //! The claims of the papers' texts: how each is measured here, and whether it is reproduced.
 
+mod destruction;
 mod jsr;
+mod reasons;
 mod sfe;
 mod sra;
 
 pub use sra::cost_ratio;
 
+use super::join_sets::Shared;
 use super::results::Results;
 use super::run_times::{Interval, RunTimes};
 use super::variants::{Setting, Variant};
 use super::verdict::{Rule, Verdict};
-use crate::analysis::Reuse;
 
 /// A claim of a paper.
 pub struct Claim {
@@ -38,8 +40,8 @@ pub struct Claim {
 pub enum Measure {
     /// In the compiled code, or while it was compiled.
     Compiled(fn(&Results, Setting) -> Option<f64>),
-    /// In programs before SSA form.
-    BeforeSsa(fn(&Reuse) -> Option<f64>),
+    /// Among the registers of programs.
+    Registers(fn(&Shared) -> Option<f64>),
     /// While the compiled programs ran: a ratio of run times, and of what they executed.
     Ran { before: &'static str, after: &'static str, of: Ran },
     /// While the compiled programs ran with each number of registers.
@@ -84,11 +86,15 @@ pub struct Judged {
     pub executed: Option<[f64; 3]>,
     /// Why it cannot be measured, if it cannot.
     pub obstacle: Option<String>,
+    /// The same measured otherwise, to test a reason: how, and the number.
+    pub tested: Vec<(&'static str, f64)>,
+    /// Why it is not as in the paper, if other claims share that.
+    pub cause: Option<&'static str>,
 }
 
 /// All claims, in the order of the tables and figures.
 pub fn all() -> Vec<Claim> {
-    sra::claims().into_iter().chain(sfe::claims()).chain(jsr::claims()).collect()
+    sra::claims().into_iter().chain(sfe::claims()).chain(jsr::claims()).chain(destruction::claims()).collect()
 }
 
 impl Claim {
@@ -108,25 +114,24 @@ impl Claim {
                 let measured = measure(results).map(|number| ("with each number of registers".to_owned(), number));
                 (measured.into_iter().collect(), NO_RUN_TIMES)
             }
-            Measure::BeforeSsa(measure) => {
-                let number = results.all_join_sets().as_ref().and_then(measure);
-                let measured = number.map(|number| ("before SSA form".to_owned(), number));
-                (measured.into_iter().collect(), "no program was given before SSA form, with variables in several blocks")
+            Measure::Registers(measure) => {
+                let number = results.all_registers().as_ref().and_then(measure);
+                let measured = number.map(|number| ("registers that several blocks assign".to_owned(), number));
+                (measured.into_iter().collect(), "no program was given that has registers in several blocks")
             }
             Measure::Never(obstacle) => (Vec::new(), obstacle),
             Measure::Ran { .. } => unreachable!("it is judged apart"),
         };
         let verdict = measured.first().map_or(Verdict::NotMeasurable, |&(_, number)| self.rule.judge(number));
         let obstacle = measured.is_empty().then(|| obstacle.to_owned());
-        Judged { claim: self, measured, verdict, executed: None, obstacle }
+        self.judged(results, measured, verdict, None, obstacle)
     }
 
     /// Judges a claim about run times. If their ratio cannot be told from the one that the rule is about, there is no verdict.
     fn judge_ran(self, results: &Results, before: &'static str, after: &'static str, of: Ran) -> Judged {
         let [before, after] = [before, after].map(|allocator| Variant::new(allocator, self.settings[0]));
         let Some((program, time)) = of.time(&results.run_times, before, after) else {
-            let obstacle = Some(NO_RUN_TIMES.to_owned());
-            return Judged { claim: self, measured: Vec::new(), verdict: Verdict::NotMeasurable, executed: None, obstacle };
+            return self.judged(results, Vec::new(), Verdict::NotMeasurable, None, Some(NO_RUN_TIMES.to_owned()));
         };
         let setting = match program {
             Some(program) => format!("{}, {program}", self.settings[0]),
@@ -137,7 +142,19 @@ impl Claim {
         });
         let verdict = if noise.is_some() { Verdict::NotMeasurable } else { self.rule.judge(time.middle) };
         let executed = results.executed.ratios(program, before, after);
-        Judged { measured: vec![(setting, time.middle)], verdict, executed, obstacle: noise, claim: self }
+        self.judged(results, vec![(setting, time.middle)], verdict, executed, noise)
+    }
+
+    fn judged(
+        self,
+        results: &Results,
+        measured: Vec<(String, f64)>,
+        verdict: Verdict,
+        executed: Option<[f64; 3]>,
+        obstacle: Option<String>,
+    ) -> Judged {
+        let (tested, cause) = (reasons::tested(self.text, results), reasons::cause_of(self.text));
+        Judged { claim: self, measured, verdict, executed, obstacle, tested, cause }
     }
 
     /// The paper's number or direction, as text.
@@ -207,8 +224,8 @@ mod tests {
     fn every_claim_belongs_to_an_exhibit_and_says_where_it_is_from() {
         for claim in all() {
             assert!(exhibits::ALL.iter().any(|exhibit| exhibit.name == claim.exhibit), "{}", claim.text);
-            assert!(["SRA", "SFE", "JSR"].iter().any(|paper| claim.source.starts_with(paper)), "{}", claim.text);
-            let anywhere = matches!(claim.measure, Measure::Never(_) | Measure::BeforeSsa(_));
+            assert!(["SRA", "SFE", "JSR", "SDM"].iter().any(|paper| claim.source.starts_with(paper)), "{}", claim.text);
+            let anywhere = matches!(claim.measure, Measure::Never(_) | Measure::Registers(_));
             assert_eq!(claim.settings.is_empty(), anywhere, "{}", claim.text);
         }
     }
@@ -219,7 +236,7 @@ mod tests {
         for claim in all() {
             let measurable = match claim.measure {
                 Measure::Compiled(_) => claim.settings.len(),
-                Measure::BeforeSsa(_) => 1,
+                Measure::Registers(_) => 1,
                 Measure::Ran { .. } | Measure::RanWithEach(_) | Measure::Never(_) => 0,
             };
             let judged = claim.judge(&results);

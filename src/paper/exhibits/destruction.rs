@@ -8,16 +8,27 @@ use super::paragraph;
 use crate::measure::report::{Cell, Table};
 use crate::paper::charts::Chart;
 use crate::paper::document::{Block, amount};
-use crate::paper::results::{Compiled, Quantity, Results, geometric_mean, quantity, quotient};
+use crate::paper::results::{Quantity, Results, geometric_mean, quantity, quotient};
 use crate::paper::variants::*;
+
+/// No refinement.
+pub const PLAIN: &str = "out-of-ssa --out-of-ssa interference=intersection,virtualise=off,liveness=sets";
+/// Chaitin's interference.
+pub const CHAITIN: &str = "out-of-ssa --out-of-ssa interference=chaitin,virtualise=off,liveness=sets";
+/// Interference by value, copies inserted.
+pub const INSERTED: &str = "out-of-ssa --out-of-ssa virtualise=off,liveness=sets";
+/// Copies virtual, liveness still by sets.
+pub const SETS: &str = "out-of-ssa --out-of-ssa liveness=sets";
+/// All refinements.
+pub const REFINED: &str = "out-of-ssa";
 
 /// No refinement, then one after another added, then all of them.
 const STEPS: [(&str, &str); 6] = [
-    ("intersection, inserted, sets", "out-of-ssa --out-of-ssa interference=intersection,virtualise=off,liveness=sets"),
-    ("Chaitin's interference", "out-of-ssa --out-of-ssa interference=chaitin,virtualise=off,liveness=sets"),
-    ("interference by value", "out-of-ssa --out-of-ssa virtualise=off,liveness=sets"),
-    ("copies virtual", "out-of-ssa --out-of-ssa liveness=sets"),
-    ("liveness checked", "out-of-ssa"),
+    ("intersection, inserted, sets", PLAIN),
+    ("Chaitin's interference", CHAITIN),
+    ("interference by value", INSERTED),
+    ("copies virtual", SETS),
+    ("liveness checked", REFINED),
     ("merged at once", "out-of-ssa --out-of-ssa merge=at-once"),
 ];
 
@@ -35,6 +46,27 @@ pub fn variants() -> Vec<Variant> {
     product(&STEPS.map(|(_, allocator)| allocator), &[FIFTEEN])
 }
 
+/// For each program, a quantity with some refinements by that without any.
+fn ratios(results: &Results, allocator: &'static str, quantity: Quantity) -> Vec<f64> {
+    let ratio = |program: &String| {
+        let of = |allocator| Some(quantity(results.of(program, Variant::new(allocator, FIFTEEN))?));
+        quotient(of(allocator)?, of(PLAIN)?)
+    };
+    results.programs.keys().filter_map(ratio).collect()
+}
+
+/// The geometric mean of these ratios.
+pub fn ratio(results: &Results, allocator: &'static str, quantity: Quantity) -> Option<f64> {
+    geometric_mean(ratios(results, allocator, quantity))
+}
+
+/// The least and the greatest of these ratios.
+pub fn range(results: &Results, allocator: &'static str, quantity: Quantity) -> Option<(f64, f64)> {
+    let ratios = ratios(results, allocator, quantity);
+    let least = ratios.iter().copied().reduce(f64::min)?;
+    Some((least, ratios.into_iter().reduce(f64::max)?))
+}
+
 pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
     let text = "Copies that are left of those that isolate phis and two-address operands, by those that the first row leaves: \
                 geometric means over programs. Each row adds a refinement to the one before; the last has all of them, and \
@@ -44,15 +76,8 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
                 in a tenth of its memory.";
     let mut table = Table::new([vec!["refinement"], COLUMNS.map(|(name, _)| name).to_vec()].concat());
     for (name, allocator) in STEPS {
-        let ratio = |(_, quantity): (&str, Quantity)| {
-            let ratios = results.programs.keys().filter_map(|program| {
-                let of = |allocator| results.of(program, Variant::new(allocator, FIFTEEN));
-                let number = |compiled: &Compiled| quantity(compiled);
-                quotient(number(of(allocator)?), number(of(STEPS[0].1)?))
-            });
-            amount(geometric_mean(ratios.collect()), 3)
-        };
-        table.row([Cell::from(name)].into_iter().chain(COLUMNS.map(ratio)));
+        let column = |(_, quantity): (&str, Quantity)| amount(ratio(results, allocator, quantity), 3);
+        table.row([Cell::from(name)].into_iter().chain(COLUMNS.map(column)));
     }
     let mut absolute =
         Table::new(vec!["program", "isolating", "left by intersection", "by value", "two-address", "left", "left"]);

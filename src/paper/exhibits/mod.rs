@@ -5,7 +5,7 @@
 
 mod compile_times;
 mod counts;
-mod destruction;
+pub mod destruction;
 mod graphs;
 mod join_sets;
 pub mod names;
@@ -50,7 +50,11 @@ pub const ALL: &[Exhibit] = &[
     Exhibit {
         name: SRA_TABLE_3,
         title: "SRA Table 3: instructions with 8 registers",
-        variants: all_counts,
+        variants: || {
+            let own_slots = variants::product(&[CH_O3_OWN_SLOTS, LINEAR_SCAN_OWN_SLOTS], &[FOUR, EIGHT, FIFTEEN]);
+            let tests = variants::product(&[LINEAR_SCAN_UNFOLDED, CH_O3_REPAIRED], &[EIGHT]);
+            [all_counts(), own_slots, tests].concat()
+        },
         show: |results| counts::show(results, &published::TABLE_3, EIGHT, "sra-table3.svg"),
     },
     Exhibit {
@@ -70,7 +74,7 @@ pub const ALL: &[Exhibit] = &[
         name: SFE_RIVALS,
         title: "SFE section 1: the rivals of spill-free elimination",
         variants: || {
-            let mut all = variants::product(&[SPILL_FREE, SPARE_REGISTER, ON_DEMAND, BIN_PACKING], SFE_SETTINGS);
+            let mut all = variants::product(&[SPILL_FREE, SPARE_REGISTER, ON_DEMAND, BRISK, BIN_PACKING], SFE_SETTINGS);
             all.extend([SPILL_FREE, BIN_PACKING].map(|allocator| Variant::new(allocator, I386_SIX)));
             all
         },

@@ -29,7 +29,7 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
         let times = &results.run_times;
         let time = times.speed_up(&times.common(before, after), before, after).map(|interval| interval.middle);
         let their_time = published.map(|table| table.speed_up(CH_O3));
-        let cost = cost_ratio(results, setting);
+        let cost = cost_ratio(results, setting, CH_O3);
         table.row([
             Cell::Count(setting.count().into()),
             published.map(|table| u64::from(table.registers)).into(),

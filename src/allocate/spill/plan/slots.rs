@@ -1,4 +1,4 @@
-//! Slots for homes. Homes that are never needed at the same time share one.
+//! Slots for homes. Homes that are never needed at the same time share one, unless each is to have its own.
 //!
 //! Relies on: the live ranges of homes are covered by intervals in one linear order of the blocks. Interval graphs are
 //! coloured optimally in the order of their first points.
@@ -59,7 +59,8 @@ struct Extent {
 /// Assigns slots to a plan's homes. Where a call may return twice, each home has its own, because after the second return
 /// the program may read memory that other values have overwritten since.
 pub(in crate::allocate::spill) fn assign(problem: &Problem, plan: &Plan) -> Slots {
-    let mut slots = colour(plan, &extents(problem, plan), !problem.conventional.function.returns_twice);
+    let sharing = problem.policy.share_slots && !problem.conventional.function.returns_twice;
+    let mut slots = colour(plan, &extents(problem, plan), sharing);
     slots.give(problem, plan);
     slots
 }
