@@ -90,11 +90,7 @@ pub static ALL: &[Entry] = &[
     Entry { name: "ch-o1", family: &SSA_BASED, about: "phi-lifting, colouring in dominance order, no heuristics (Pereira)" },
     Entry { name: "ch-o2", family: &SSA_BASED, about: "ch-o1 with register coalescing" },
     Entry { name: "ch-o3", family: &SSA_BASED, about: "ch-o2 with coalescing of phi-related values in memory" },
-    Entry {
-        name: "hack",
-        family: &SSA_BASED,
-        about: "Belady's spilling, permutations before constraints, the Perm-Optimizer (Hack)",
-    },
+    Entry { name: "hack", family: &SSA_BASED, about: "Belady's spilling, permutations before constraints, recolouring (Hack)" },
     Entry {
         name: "out-of-ssa",
         family: &OUT_OF_SSA,

@@ -430,7 +430,8 @@ pub static OPTIONS: &[CliOption] = &[
             Readers::DominanceOrder,
             order_field!(block_order: assign.order),
             "In which order blocks get registers, and from where the values that are live into a block come",
-        ),
+        )
+        .stated_if_read(),
         switch(
             "weigh-size",
             Readers::All,

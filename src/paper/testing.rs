@@ -66,6 +66,8 @@ pub fn function(name: &str, count: u64) -> Function {
     [counts.graphs.value_register, counts.graphs.interference] = [count, 10 * count];
     let elimination = &mut counts.elimination;
     [elimination.graphs, elimination.edges, elimination.memory_transfers, elimination.potential_spills] = [count; 4];
+    let graphs = &mut elimination.with_all_mock_phis;
+    [graphs.graphs, graphs.edges, graphs.memory_transfers, graphs.potential_spills] = [count; 4];
     elimination.crowded = count;
     let destruction = &mut counts.destruction;
     [destruction.isolating, destruction.isolating_left, destruction.tests, destruction.bytes] = [count; 4];

@@ -105,6 +105,9 @@ pub struct OwnOptions {
     pub split_ties: bool,
     #[serde(default)]
     pub split_arguments: bool,
+    /// Where registers are assigned in dominance order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_order: Option<String>,
     pub pins: String,
     #[serde(default)]
     pub coalesce: String,
