@@ -24,8 +24,9 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// The results of the phases after spilling.
+/// The results of the phases from conversion on.
 struct Phases {
+    conventional: Conventional,
     spilled: Spilled,
     coloured: Coloured,
     /// The result of the whole pipeline.
@@ -44,7 +45,7 @@ fn run(function: &Function) -> Phases {
     let assignment = assign(&spilled, &order, &dominators, &liveness, policy, evictable);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
-    Phases { spilled, coloured, overlay: allocated(function) }
+    Phases { conventional, spilled, coloured, overlay: allocated(function) }
 }
 
 fn allocated(function: &Function) -> Overlay {
@@ -434,6 +435,52 @@ fn arguments_of_phis_in_memory_are_stored_to_their_slots() {
                         let others = values.iter().filter(|&&v| spilled.memory.slot_of[v].expand() == Some(slot));
                         others.copied().collect()
                     };
+/// Where a φ's argument or definition is. Values that are live at once are in different registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Memory(Slot),
+    Register(Value),
+}
+
+/// After frugal allocation, the program's φs are spartan parallel copies [PP09, Theorem 2]: of the locations that a column
+/// reads no two are one, and a slot is on both sides in one row only.
+#[test]
+fn phis_are_spartan_parallel_copies() {
+    let (mut transfers, mut loads, mut moves) = (0, 0, 0);
+    for_each_function(|which, _, Phases { conventional, spilled, coloured, .. }| {
+        let function = &conventional.function;
+        let place = |value: Value| spilled.memory.slot_of[value].expand().map_or(Place::Register(value), Place::Memory);
+        for (block, data) in &function.blocks {
+            for column in 0..data.preds.len() {
+                let defined = data.phis.iter().filter_map(|phi| Some((place(phi.def), place(phi.args[column].expand()?))));
+                let copies: Vec<(Place, Place)> = defined.collect();
+                for (index, &(to, from)) in copies.iter().enumerate() {
+                    let others = copies.iter().enumerate().filter(|&(other, _)| other != index);
+                    for (_, &other) in others {
+                        let shown = || format!("{which}, column {column} of {block}: {copies:?}\n{}", print(function));
+                        assert!(to != other.0 && from != other.1, "{}", shown());
+                        assert!(matches!(to, Place::Register(_)) || to != other.1, "{}", shown());
+                    }
+                    let between = (matches!(to, Place::Memory(_)), matches!(from, Place::Memory(_)));
+                    transfers += usize::from(between == (true, true));
+                    assert!(between != (true, true) || to == from, "{which}: {to:?} := {from:?}\n{}", print(function));
+                    loads += usize::from(between == (false, true));
+                }
+            }
+            // The registers themselves, of φs that are not in memory. (Names that joined a value in pieces may be read twice.)
+            let program: BTreeSet<Value> = data.phis.iter().map(|phi| phi.def).collect();
+            let phis = coloured.function.blocks[block].phis.iter().filter(|phi| program.contains(&phi.def));
+            for column in 0..data.preds.len() {
+                let args: Vec<Value> = phis.clone().filter_map(|phi| phi.args[column].expand()).collect();
+                let read: BTreeSet<Reg> = args.iter().map(|&arg| coloured.colours.of(arg)).collect();
+                assert_eq!(read.len(), args.len(), "{which}, column {column} of {block}\n{}", print(&coloured.function));
+                moves += args.len();
+            }
+        }
+    });
+    assert!(transfers > 100 && loads > 100 && moves > 1000, "{transfers} from memory to itself, {loads} loads, {moves} moves");
+}
+
                     let from = function.departure(pred, block).index as usize;
                     let tail = function.block_insts(pred).skip(from).map(|i| &live.before[i]).chain([&live.out[pred]]);
                     let lost: Vec<Value> = tail.flat_map(alive).collect();
