@@ -113,7 +113,7 @@ pub fn by_value(function: &Function, order: &Order, dominators: &Dominators) -> 
     let isolations: Vec<Isolation> = lifted.isolations(function).filter(without_code).collect();
     let webs = Webs { of: conventional.webs, count: conventional.web_count };
     let conventional = isolate::insert(&conventional.function, webs, &isolations);
-    Ok(conventional.counted(function, lifted.copies(function)))
+    Ok(conventional.counted(function, copies_of_method_one(function)))
 }
 
 /// Converts a function in one of the ways that do without [`destruct`]: neither by [`Coalescing::Value`] nor by
@@ -150,7 +150,17 @@ pub fn conventional(
         Coalescing::Aggressive => conventional = aggressive::coalesce(conventional, dominators),
         Coalescing::Nothing | Coalescing::ByPhi | Coalescing::Pairwise | Coalescing::Value | Coalescing::Destruction(_) => {}
     }
-    conventional.counted(function, lifted.copies(function))
+    let copies = match coalescing {
+        Coalescing::Nothing | Coalescing::PhiMem => lifted.copies(function),
+        _ => copies_of_method_one(function),
+    };
+    conventional.counted(function, copies)
+}
+
+/// The number of copies that Method I inserts: one for each argument and each definition of a φ.
+fn copies_of_method_one(function: &Function) -> u64 {
+    let phis = function.blocks.values().flat_map(|data| &data.phis);
+    phis.map(|phi| 1 + phi.args.iter().filter(|arg| arg.is_some()).count() as u64).sum()
 }
 
 /// All φs, each by its block and its row: its index among the block's φs.
