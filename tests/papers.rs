@@ -6,8 +6,10 @@
 use crate::support::fixture::fixture;
 use crate::support::fixtures::{allocated, blocks, edits, registers, spilled_values, v};
 use crate::support::phases::{convert, spill};
+use chordal::allocate::allocators::Preset;
 use chordal::allocate::cssa::Coalescing;
 use chordal::allocate::eliminate::{RegisterStep, Surroundings, SwapPolicy, Transfer, sequentialise};
+use chordal::allocate::pipeline::allocate;
 use chordal::analysis::{Dominators, Interference, Liveness, Order, Partition};
 use chordal::check::check;
 use chordal::machine::{Block, Function, Inst, InstKind, Location, Point, Reg, RegSet, RegisterFile, Value, builtin};
@@ -230,6 +232,27 @@ mod the_worked_example {
         let (overlay, report) = allocated(&function, SwapPolicy::Auto);
         assert_eq!([0, 1].map(|inst| registers(&function, &overlay, inst)[0].clone()), ["X", "Y"]);
         assert_eq!(report.elimination.memory_transfers, 2, "both arguments of v8");
+    }
+
+    /// [PP05, §5], by `ch-o3`: arguments of φs in memory are stored at the ends of blocks 1, 3 and 6. The text's figure is lost.
+    /// It has v9 in memory, which by its own table is heavier than v11, which is in memory here. So not all is as there: v14
+    /// is stored at the end of block 8, and the single copy at the end of block 5, v22 = v12, takes no move.
+    #[test]
+    fn arguments_are_stored_at_the_ends_of_blocks_1_3_and_6() {
+        let function = fixture("papers/sra_figure5a");
+        let (overlay, _) = allocate(&function, Preset::named("ch-o3").expect("it exists")).expect("it can be allocated");
+        let end = |block: usize| format!("b{block}.{} ", function.block_insts(Block::new(block)).count());
+        let edits = edits(&function, &overlay);
+        let at_end = |block: usize, what: &str| {
+            edits.iter().filter(|edit| edit.starts_with(&end(block)) && edit.contains(what)).cloned().collect::<Vec<_>>()
+        };
+        let stored: Vec<usize> = (0..=9).filter(|&block| !at_end(block, "store").is_empty()).collect();
+        assert_eq!(stored, [1, 3, 6, 8], "{edits:?}");
+        assert_eq!(at_end(1, "store").len(), 2, "v2 after its definition, and the copy of v1 for v3: {edits:?}");
+        assert_eq!(at_end(5, ""), Vec::<String>::new(), "{edits:?}");
+        let converted = convert(&function, Coalescing::PhiMem).function;
+        let in_5 = converted.block_insts(Block::new(5)).map(|inst| converted.insts[inst].kind).collect::<Vec<_>>();
+        assert!(matches!(in_5[..], [InstKind::Copy]), "a single copy: {in_5:?}");
     }
 
     /// The three stages compute the same, and all are allocated.
