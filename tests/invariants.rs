@@ -24,8 +24,9 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// The results of the phases after spilling.
+/// The results of the phases from conversion on.
 struct Phases {
+    conventional: Conventional,
     spilled: Spilled,
     coloured: Coloured,
     /// The result of the whole pipeline.
@@ -44,7 +45,7 @@ fn run(function: &Function) -> Phases {
     let assignment = assign(&spilled, &order, &dominators, &liveness, policy, evictable);
     let assignment = assignment.unwrap_or_else(|message| panic!("{message}\n{}", print(&spilled.function)));
     let coloured = split_at_repairs(&spilled, &order, &dominators, &liveness, assignment);
-    Phases { spilled, coloured, overlay: allocated(function) }
+    Phases { conventional, spilled, coloured, overlay: allocated(function) }
 }
 
 fn allocated(function: &Function) -> Overlay {
@@ -108,6 +109,33 @@ fn webs_are_closed_under_phis_and_do_not_interfere() {
         }
     });
     assert!(members > 50_000, "webs are alive in {members} places");
+}
+
+/// No copy that isolates a φ is redundant [PP09, §3]: if its two sides were one, two φ-related values would interfere.
+/// (Where a block is left in its middle, as for a landing pad, conversion takes what is live there to be live to the end.)
+#[test]
+fn copies_of_isolation_are_needed() {
+    let mut copies = 0;
+    for_each_random(|which, imported| {
+        if imported.blocks.values().any(|data| data.landing_pad || data.jump_target) {
+            return;
+        }
+        let Conventional { function, webs, without_code, .. } = &convert(imported, Coalescing::Pairwise);
+        let together = Live::new(function).together(function);
+        for inst in function.insts.keys().filter(|&inst| function.insts[inst].origin.is_none()) {
+            let [to, from] = [0, 1].map(|k| function.operands(inst)[k].value);
+            if without_code.contains(&to) || without_code.contains(&from) {
+                continue;
+            }
+            let of = |value: Value| webs[value].expand().ok_or(value);
+            let sides = [of(to), of(from)];
+            assert_ne!(sides[0], sides[1], "{which}: {to} and {from} are one\n{}", print(function));
+            let meet = |values: &BTreeSet<Value>| sides.iter().all(|&side| values.iter().any(|&value| of(value) == side));
+            assert!(together.iter().any(|it| meet(&it.values)), "{which}: {to} and {from} can be one\n{}", print(function));
+            copies += 1;
+        }
+    });
+    assert!(copies > 300, "{copies} copies were inserted");
 }
 
 /// The copies of isolation do not change the meaning of a φ: followed backwards, each argument is the old one.
@@ -405,6 +433,52 @@ fn slots_are_shared_by_webs_and_by_nothing_else_that_lives() {
         }
     });
     assert!(by_webs > 300 && by_others > 300, "{by_webs} pairs of webs, {by_others} other pairs share slots");
+}
+
+/// Where a φ's argument or definition is. Values that are live at once are in different registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Memory(Slot),
+    Register(Value),
+}
+
+/// After frugal allocation, the program's φs are spartan parallel copies [PP09, Theorem 2]: of the locations that a column
+/// reads no two are one, and a slot is on both sides in one row only.
+#[test]
+fn phis_are_spartan_parallel_copies() {
+    let (mut transfers, mut loads, mut moves) = (0, 0, 0);
+    for_each_function(|which, _, Phases { conventional, spilled, coloured, .. }| {
+        let function = &conventional.function;
+        let place = |value: Value| spilled.memory.slot_of[value].expand().map_or(Place::Register(value), Place::Memory);
+        for (block, data) in &function.blocks {
+            for column in 0..data.preds.len() {
+                let defined = data.phis.iter().filter_map(|phi| Some((place(phi.def), place(phi.args[column].expand()?))));
+                let copies: Vec<(Place, Place)> = defined.collect();
+                for (index, &(to, from)) in copies.iter().enumerate() {
+                    let others = copies.iter().enumerate().filter(|&(other, _)| other != index);
+                    for (_, &other) in others {
+                        let shown = || format!("{which}, column {column} of {block}: {copies:?}\n{}", print(function));
+                        assert!(to != other.0 && from != other.1, "{}", shown());
+                        assert!(matches!(to, Place::Register(_)) || to != other.1, "{}", shown());
+                    }
+                    let between = (matches!(to, Place::Memory(_)), matches!(from, Place::Memory(_)));
+                    transfers += usize::from(between == (true, true));
+                    assert!(between != (true, true) || to == from, "{which}: {to:?} := {from:?}\n{}", print(function));
+                    loads += usize::from(between == (false, true));
+                }
+            }
+            // The registers themselves, of φs that are not in memory. (Names that joined a value in pieces may be read twice.)
+            let program: BTreeSet<Value> = data.phis.iter().map(|phi| phi.def).collect();
+            let phis = coloured.function.blocks[block].phis.iter().filter(|phi| program.contains(&phi.def));
+            for column in 0..data.preds.len() {
+                let args: Vec<Value> = phis.clone().filter_map(|phi| phi.args[column].expand()).collect();
+                let read: BTreeSet<Reg> = args.iter().map(|&arg| coloured.colours.of(arg)).collect();
+                assert_eq!(read.len(), args.len(), "{which}, column {column} of {block}\n{}", print(&coloured.function));
+                moves += args.len();
+            }
+        }
+    });
+    assert!(transfers > 100 && loads > 100 && moves > 1000, "{transfers} from memory to itself, {loads} loads, {moves} moves");
 }
 
 /// An argument in a register is stored to its φ's slot at the start of the edge, or once after its definition, and no live

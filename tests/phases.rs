@@ -44,8 +44,8 @@ mod cssa {
     #[test]
     fn copies_are_counted() {
         let copies = |name, preset| by(name, preset).1.conversion.copies_after;
-        let swapped = [Coalescing::Pairwise, Coalescing::Value];
-        assert_eq!(swapped.map(|coalescing| copies("swap_problem", Preset { coalescing, ..spill_free() })), [6, 3]);
+        let swapped = [Coalescing::ByPhi, Coalescing::Pairwise, Coalescing::Value];
+        assert_eq!(swapped.map(|coalescing| copies("swap_problem", Preset { coalescing, ..spill_free() })), [6, 3, 3]);
         assert_eq!(copies("crowded_labels", spill_free()) - copies("crowded_labels", spilling(PRICED)), 9);
     }
 

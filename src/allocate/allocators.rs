@@ -340,6 +340,7 @@ const TUNED: Preset = Preset {
     forms: true,
     spare_jumps: true,
     separate_saves: true,
+    coalescing: Coalescing::ByPhi,
     assignment: AssignmentStrategy::DominanceOrder(BEST),
     spill: spill::Policy { read_in_place: true, weigh_size: true, ..SPILL_FREE.spill },
     ..SPILL_FREE

@@ -429,7 +429,7 @@ fn convert(
     let mut conventional = cssa::conventional(function, order, dominators, &interference, coalescing, preset.spare_jumps);
     let splits =
         spiller.map_or_else(|| preset.assignment.spilling().is_some_and(SpillStrategy::splits), |it| it.abilities().splits);
-    if coalescing == Coalescing::Pairwise && splits {
+    if matches!(coalescing, Coalescing::ByPhi | Coalescing::Pairwise) && splits {
         conventional = cssa::rejoin(conventional, dominators);
     }
     clock.after(Phase::Cssa, Stage::Conventional(&conventional));

@@ -96,6 +96,7 @@ impl Choice for Coalescing {
         (Coalescing::Nothing, "none", "None: phi-lifting alone"),
         (Coalescing::PhiMem, "phi-mem", "Those whose two classes do not interfere, in the order of the phis (PhiMemCoalesce)"),
         (Coalescing::Pairwise, "pairwise", "Those of arguments that do not interfere with their phi's class (Budimlic)"),
+        (Coalescing::ByPhi, "by-phi", "As pairwise, but all of a phi is isolated where some of it would not be enough"),
         (
             Coalescing::Value,
             "value",

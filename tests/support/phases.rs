@@ -27,9 +27,9 @@ pub fn convert(function: &Function, coalescing: Coalescing) -> Conventional {
 }
 
 /// Converts a function as allocators do whose spilling splits live ranges.
-pub fn convert_to_split(function: &Function) -> Conventional {
+pub fn convert_to_split(function: &Function, coalescing: Coalescing) -> Conventional {
     let order = Order::new(function);
-    cssa::rejoin(convert(function, Coalescing::Pairwise), &Dominators::new(function, &order))
+    cssa::rejoin(convert(function, coalescing), &Dominators::new(function, &order))
 }
 
 /// Converts a function that can be allocated, and shows the plan for its spills.
@@ -39,8 +39,10 @@ pub fn with_plan<T>(function: &Function, look: impl FnOnce(&Problem, &Plan) -> T
 
 /// As [`with_plan`], with any allocator.
 pub fn with_plan_of<T>(preset: Preset, function: &Function, look: impl FnOnce(&Problem, &Plan) -> T) -> (Conventional, T) {
-    let splits = preset.coalescing == Coalescing::Pairwise && preset.assignment.spilling().is_some_and(SpillStrategy::splits);
-    let conventional = if splits { convert_to_split(function) } else { convert(function, preset.coalescing) };
+    let rejoins = matches!(preset.coalescing, Coalescing::ByPhi | Coalescing::Pairwise);
+    let rejoins = rejoins && preset.assignment.spilling().is_some_and(SpillStrategy::splits);
+    let how = preset.coalescing;
+    let conventional = if rejoins { convert_to_split(function, how) } else { convert(function, how) };
     let order = Order::new(function);
     let dominators = Dominators::new(function, &order);
     let liveness = Liveness::new(&conventional.function);

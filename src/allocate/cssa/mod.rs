@@ -58,12 +58,17 @@ pub enum Coalescing {
     PhiMem,
     /// Copies are virtual. The classes of a φ and each of its arguments are merged if a walk over both in dominance order
     /// finds no interference; only then are the remaining copies inserted. (The walk is that of \[Bud02\], where everything is
-    /// united first and interfering members are taken out again, as [`destruct`] can do it.)
+    /// united first and interfering members are taken out again, as [`destruct`] can do it.) If the copy of an argument would
+    /// still interfere with the φ's class, the φ is isolated as a whole.
+    ByPhi,
+    /// As [`Self::ByPhi`]; but then copies whose two classes do not interfere are removed one by one. So none is left that is
+    /// redundant [PP09, §3]. Where a φ was isolated as a whole, some are; and where an argument was copied because another
+    /// φ's argument was live at the same end, which a copy of that has ended.
     Pairwise,
     /// As by [`destruct`]: copies are virtual and taken back one by one, the most frequent first. Two
     /// members of a class may be live at once if they have the same value.
     Value,
-    /// As [`Self::Pairwise`]. Then every copy of the program and every two-address operand too, if one register can hold
+    /// As [`Self::ByPhi`]. Then every copy of the program and every two-address operand too, if one register can hold
     /// both sides. Webs are the virtual registers of a program that has left SSA form.
     Aggressive,
     /// All copies and two-address operands, as by [`destruct`], on the graph without blocks on edges.
@@ -108,7 +113,7 @@ pub fn by_value(function: &Function, order: &Order, dominators: &Dominators) -> 
     let isolations: Vec<Isolation> = lifted.isolations(function).filter(without_code).collect();
     let webs = Webs { of: conventional.webs, count: conventional.web_count };
     let conventional = isolate::insert(&conventional.function, webs, &isolations);
-    Ok(conventional.counted(function, lifted.copies(function)))
+    Ok(conventional.counted(function, copies_of_method_one(function)))
 }
 
 /// Converts a function in one of the ways that do without [`destruct`]: neither by [`Coalescing::Value`] nor by
@@ -127,7 +132,7 @@ pub fn conventional(
     let lifted = Lifted::new(function, order);
     let isolations: Vec<Isolation> = match coalescing {
         Coalescing::Nothing | Coalescing::PhiMem => lifted.isolations(function).collect(),
-        Coalescing::Pairwise | Coalescing::Aggressive | Coalescing::Value | Coalescing::Destruction(_) => {
+        Coalescing::ByPhi | Coalescing::Pairwise | Coalescing::Aggressive | Coalescing::Value | Coalescing::Destruction(_) => {
             // Where two classes cannot both be merged with a third, the φ that is executed more often comes first.
             let mut phis: Vec<(Block, usize)> = phis(function, order).collect();
             let frequency = |(block, _): &(Block, usize)| function.blocks[*block].frequency;
@@ -138,11 +143,24 @@ pub fn conventional(
     };
     let mut conventional = isolate::insert(function, classes.webs(function), &isolations);
     match coalescing {
-        Coalescing::PhiMem => conventional = phi_mem::coalesce(conventional, dominators),
+        Coalescing::PhiMem => conventional = phi_mem::coalesce(conventional, dominators, function.values.len()),
+        Coalescing::Pairwise if isolations.iter().any(|it| !is_entered_without_code(function, it.block)) => {
+            conventional = phi_mem::remove_redundant(conventional, dominators, function.values.len());
+        }
         Coalescing::Aggressive => conventional = aggressive::coalesce(conventional, dominators),
-        Coalescing::Nothing | Coalescing::Pairwise | Coalescing::Value | Coalescing::Destruction(_) => {}
+        Coalescing::Nothing | Coalescing::ByPhi | Coalescing::Pairwise | Coalescing::Value | Coalescing::Destruction(_) => {}
     }
-    conventional.counted(function, lifted.copies(function))
+    let copies = match coalescing {
+        Coalescing::Nothing | Coalescing::PhiMem => lifted.copies(function),
+        _ => copies_of_method_one(function),
+    };
+    conventional.counted(function, copies)
+}
+
+/// The number of copies that Method I inserts: one for each argument and each definition of a φ.
+fn copies_of_method_one(function: &Function) -> u64 {
+    let phis = function.blocks.values().flat_map(|data| &data.phis);
+    phis.map(|phi| 1 + phi.args.iter().filter(|arg| arg.is_some()).count() as u64).sum()
 }
 
 /// All φs, each by its block and its row: its index among the block's φs.
@@ -191,7 +209,7 @@ impl Lifted {
     }
 }
 
-/// Decides which of the virtual copies of φs' arguments are inserted ([`Coalescing::Pairwise`]).
+/// Decides which of the virtual copies of φs' arguments are inserted ([`Coalescing::ByPhi`]).
 struct Coalescer<'a, 'c> {
     function: &'a Function,
     interference: &'a Interference<'a>,

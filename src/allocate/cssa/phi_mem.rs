@@ -1,40 +1,58 @@
-//! PhiMemCoalesce [PP05, §4.3]: after φ-lifting, copies are removed as long as no two φ-related values come to interfere.
+//! PhiMemCoalesce [PP05, §4.3]: copies that isolate φs are removed as long as no two φ-related values come to interfere.
 
 use super::classes::Classes;
 use super::{Conventional, Sharing, Webs};
 use crate::analysis::{Dominators, Interference, Liveness};
-use crate::machine::{Function, Inst, Rewriter, Value};
-use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
+use crate::machine::{Block, Function, Inst, InstKind, Rewriter, Value};
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap, packed_option::PackedOption};
 
-/// Merges the classes of each copy's source and target unless they interfere, in the order in which φ-lifting made the
-/// copies, and removes copies within a class. The copies of values that cross edges without code stay.
-pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Conventional {
-    let function = &lifted.function;
+/// A copy that isolates a φ.
+pub(super) struct Removable {
+    block: Block,
+    inst: Inst,
+    /// The name that was made for the copy. Only the φ takes or defines it.
+    fresh: Value,
+    /// The program's value.
+    old: Value,
+}
+
+/// Removes copies in the order in which φ-lifting made them. `program` is the number of values before that.
+pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators, program: usize) -> Conventional {
+    remove_copies(lifted, dominators, program, |copies| copies.sort_unstable_by_key(|copy| copy.fresh))
+}
+
+/// Removes copies that [`Pairwise`](super::Coalescing::Pairwise) coalescing has inserted, the most frequent first.
+/// `program` is the number of values before that.
+pub(super) fn remove_redundant(isolated: Conventional, dominators: &Dominators, program: usize) -> Conventional {
+    let frequencies: SecondaryMap<Block, f64> =
+        isolated.function.blocks.iter().map(|(block, data)| (block, data.frequency)).collect();
+    remove_copies(isolated, dominators, program, |copies| {
+        copies.sort_unstable_by_key(|copy| copy.fresh);
+        copies.sort_by(|a, b| frequencies[b.block].total_cmp(&frequencies[a.block]));
+    })
+}
+
+/// Merges the classes of each copy's source and target unless they interfere, in some order, and removes copies within a
+/// class. The copies of values that cross edges without code stay.
+///
+/// Classes only grow. So two that interfere when their copy's turn comes also do so in the end, and no copy is left that
+/// could be removed without an interference: none is redundant [PP09, §3].
+fn remove_copies(
+    isolated: Conventional,
+    dominators: &Dominators,
+    program: usize,
+    sort: impl FnOnce(&mut [Removable]),
+) -> Conventional {
+    let function = &isolated.function;
     let liveness = Liveness::new(function);
     let interference = Interference::new(function, dominators, &liveness);
     let mut classes = Classes::new(function, dominators, &interference, Sharing::Memory);
     merge_phis(function, &mut classes);
-    let mut without_code = EntitySet::new();
-    without_code.extend(lifted.without_code.iter().copied());
-    // Every φ was lifted, so the values that it names were made for its copies. A copy that is removed takes its name along.
-    let mut lifted_names = EntitySet::new();
-    for phi in function.blocks.values().flat_map(|data| &data.phis) {
-        lifted_names.extend(phi.args.iter().filter_map(|arg| arg.expand()).chain([phi.def]));
-    }
-    let mut copies: Vec<(Value, Value, Inst)> = function
-        .insts
-        .keys()
-        .filter(|&inst| function.insts[inst].origin.is_none())
-        .map(|inst| {
-            let [a, b] = [0, 1].map(|k| function.operands(inst)[k].value);
-            if lifted_names.contains(a) { (a, b, inst) } else { (b, a, inst) }
-        })
-        .filter(|&(fresh, old, _)| !without_code.contains(fresh) && !without_code.contains(old))
-        .collect();
-    copies.sort_unstable();
+    let mut copies = removable(&isolated, program);
+    sort(&mut copies);
     let mut renamed: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
     let mut removed: SecondaryMap<Inst, bool> = SecondaryMap::new();
-    for (fresh, old, inst) in copies {
+    for Removable { inst, fresh, old, .. } in copies {
         if classes.merge(old, fresh) {
             renamed[fresh] = old.into();
             removed[inst] = true;
@@ -42,7 +60,22 @@ pub(super) fn coalesce(lifted: Conventional, dominators: &Dominators) -> Convent
     }
     let rewritten = without(function, &removed, &renamed);
     let Webs { of: webs, count: web_count } = classes.webs(&rewritten);
-    Conventional { function: rewritten, webs, web_count, without_code: lifted.without_code, counts: lifted.counts }
+    Conventional { function: rewritten, webs, web_count, ..isolated }
+}
+
+/// The copies that isolate φs, except those of values that cross edges without code.
+fn removable(isolated: &Conventional, program: usize) -> Vec<Removable> {
+    let function = &isolated.function;
+    let mut without_code = EntitySet::new();
+    without_code.extend(isolated.without_code.iter().copied());
+    let blocks = function.blocks.keys();
+    let insts = blocks.flat_map(|block| function.block_insts(block).map(move |inst| (block, inst)));
+    let copies = insts.filter(|&(_, inst)| function.insts[inst].kind == InstKind::Copy).map(|(block, inst)| {
+        let [to, from] = [0, 1].map(|k| function.operands(inst)[k].value);
+        let (fresh, old) = if to.index() >= program { (to, from) } else { (from, to) };
+        Removable { block, inst, fresh, old }
+    });
+    copies.filter(|copy| copy.fresh.index() >= program && !without_code.contains(copy.fresh)).collect()
 }
 
 /// Merges the classes of the definition and the arguments of each φ, all of which are isolated.

@@ -157,9 +157,9 @@ impl<'a> Classes<'a> {
     fn find_interference(&mut self, variables: &[Value]) -> Option<[Value; 2]> {
         let mut before = None.into();
         variables.iter().find_map(|&variable| {
-            let found = self.interfering(variable, before, false);
+            let idom = self.enter(variable, before, false);
             before = variable.into();
-            found.map(|other| [other, variable])
+            self.interfering(variable, idom, false).map(|other| [other, variable])
         })
     }
 
@@ -196,19 +196,25 @@ impl<'a> Classes<'a> {
     }
 
     /// Uncolours atoms until no two variables of a colour interfere [Bo09, Algorithm 21.3].
+    ///
+    /// Where one that interferes has been uncoloured, those that are live at it are still to be tested, and no others: each
+    /// variable is tested once against another.
     fn decoalesce(&mut self, colour: &[Value]) {
-        let mut current = None.into();
+        let mut before = None.into();
         for &variable in colour {
+            if !self.is_coloured(variable) {
+                continue;
+            }
+            let mut next = self.enter(variable, before, true);
             while self.is_coloured(variable)
-                && let Some(other) = self.interfering(variable, current, true)
+                && let Some(other) = self.interfering(variable, next, true)
             {
                 let (a, b) = (self.atoms.find(variable), self.atoms.find(other));
                 let leaves = if self.gain[a.index()] <= self.gain[b.index()] { a } else { b };
                 self.uncoloured[leaves.index()] = true;
+                next = self.ancestor[other.index()];
             }
-            if self.is_coloured(variable) {
-                current = variable.into();
-            }
+            before = variable.into();
         }
     }
 
@@ -217,23 +223,28 @@ impl<'a> Classes<'a> {
         !self.uncoloured[atom.index()]
     }
 
-    /// A variable that comes earlier in dominance order and interferes with this one. `before` is the last that comes
-    /// earlier; with `parts`, uncoloured variables do not count.
-    ///
-    /// It is enough to test the nearest one that dominates this one, and those of the same value that are live with that.
-    /// Any other that were live here would also be live at the nearest one's definition, and would have been found there.
-    fn interfering(&mut self, variable: Value, before: PackedOption<Value>, parts: bool) -> Option<Value> {
+    /// Finds the nearest variable that dominates this one. `before` is the last that comes earlier in dominance order; with
+    /// `parts`, uncoloured variables do not count.
+    fn enter(&mut self, variable: Value, before: PackedOption<Value>, parts: bool) -> PackedOption<Value> {
         let dominators = self.live.dominators();
-        let place = self.members.def[variable.index()];
+        let block = self.members.def[variable.index()].block;
         let mut idom = before;
         while let Some(other) = idom.expand()
-            && !(dominators.dominates(self.members.def[other.index()].block, place.block) && (!parts || self.is_coloured(other)))
+            && !(dominators.dominates(self.members.def[other.index()].block, block) && (!parts || self.is_coloured(other)))
         {
             idom = self.idom[other.index()];
         }
         self.idom[variable.index()] = idom;
         self.ancestor[variable.index()] = None.into();
-        let mut next = idom;
+        idom
+    }
+
+    /// A variable that dominates this one and interferes with it: `next`, or one of the same value that is live with that.
+    /// With `parts`, uncoloured variables do not count.
+    ///
+    /// It is enough to begin with the nearest one that dominates this one. Any other that were live here would also be live
+    /// at the nearest one's definition, and would have been found there.
+    fn interfering(&mut self, variable: Value, mut next: PackedOption<Value>, parts: bool) -> Option<Value> {
         while let Some(other) = next.expand() {
             next = self.ancestor[other.index()];
             if (parts && !self.is_coloured(other)) || !self.intersect(other, variable) {
@@ -284,5 +295,58 @@ impl<'a> Classes<'a> {
         self.colours = Partition::discrete(self.members.count());
         self.gain.fill(0.0);
         self.uncoloured.fill(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Source;
+    use super::super::isolation::Isolation;
+    use super::super::members::Copies;
+    use super::*;
+    use crate::allocate::ssa::conventional::Sharing;
+    use crate::analysis::{Dominators, Order};
+    use crate::machine::parse;
+
+    /// Gives all values of a function one colour, each copy of `weights` saving so many executions, and takes out what
+    /// interferes. Shows the variables that are left, and for each variable its nearest intersecting dominator of the same
+    /// value.
+    fn decoalesced(text: &str, weights: &[f64]) -> (Vec<usize>, Vec<Option<usize>>) {
+        let function = parse(&format!("target tiny\nfunction f\n{text}")).unwrap();
+        let order = Order::new(&function);
+        let dominators = Dominators::new(&function, &order);
+        let isolation = Isolation::new(&function, Sharing::Register);
+        let mut members = Members::new(&function, &isolation, &order, &dominators, Copies::Virtual);
+        let copy = |(to, &weight)| Affinity { to: Value::new(to + 1), from: Value::new(0), weight };
+        members.affinities = weights.iter().enumerate().map(copy).collect();
+        let live = LiveOut::new(&function, &order, &dominators, &members, Source::Check);
+        let mut classes = Classes::new(&members, live, Notion::Value);
+        classes.colour(&members.affinities);
+        let [colour] = &classes.groups()[..] else { panic!("all are of one colour") };
+        classes.decoalesce(colour);
+        let left = (0..members.count()).filter(|&variable| classes.is_coloured(Value::new(variable))).collect();
+        (left, classes.ancestor.iter().map(|ancestor| ancestor.expand().map(EntityRef::index)).collect())
+    }
+
+    /// The example of [Bo09, Figure 21.6], whose graph is lost: b has no such dominator, d has a; b and c do not intersect,
+    /// and nothing interferes with c; d and e do not intersect, but a and e interfere.
+    #[test]
+    fn what_interferes_is_found_by_way_of_equal_dominators() {
+        let a_to_e = "b0: -> b1 b2\n  v0:w = op\n  op terminator\nb1:\n  v1:w = op\n  v2:w = op v1\n  op v2\n\
+                      b2:\n  v3:w = copy v0\n  v4:w = op v3\n  op v0 v4\n";
+        let (left, ancestors) = decoalesced(a_to_e, &[1.0; 4]);
+        assert_eq!(ancestors, [None, None, None, Some(0), None]);
+        assert_eq!(left, [0, 1, 2, 3], "a has more copies to lose than e");
+    }
+
+    /// v0 has ended when v5 is defined, but its copies are live. Each of them is found, and gives way if it saves less.
+    #[test]
+    fn a_variable_may_drive_out_all_copies_of_another_one() {
+        let copies: String = (1..=4).map(|copy| format!("  v{copy}:w = copy v0\n")).collect();
+        let text = format!("b0:\n  v0:w = op\n{copies}  v5:w = op\n  op v1 v2 v3 v4 v5\n");
+        let (left, ancestors) = decoalesced(&text, &[1.0, 1.0, 1.0, 1.0, 20.0]);
+        assert_eq!(ancestors, [None, Some(0), Some(1), Some(2), Some(3), None]);
+        assert_eq!(left, [0, 5]);
+        assert_eq!(decoalesced(&text, &[1.0, 3.0, 1.0, 1.0, 2.0]).0, [0, 1, 2], "v2 drives v5 out, which v3 and v4 did not");
     }
 }

@@ -4,6 +4,9 @@
 //! Ensures: every argument of a φ has a copy where control departs for the φ's block, and every definition has one at the
 //! head of its block. An argument that is defined after the point of departure has none: it is a *non-split operand*. A
 //! two-address definition overwrites a copy that is made before its instruction. Copies in one place are parallel.
+//!
+//! The algorithm's line 16 excepts definitions with a use before their copy, too. Here there are none, since nothing that
+//! reads a value can stand between the φs and the head of their block.
 
 use super::bytes;
 use crate::allocate::ssa::conventional::{Sharing, is_entered_without_code};

@@ -5,6 +5,9 @@
 //! copies. Virtual copies have points of their own between instructions. So the operands of φs are live as [Bo09, Definition
 //! 21.2] has it (copy mode) if they have copies. Fresh values and non-split operands are live as in Definition 21.1
 //! (multiplexing mode).
+//!
+//! A virtual copy has a variable of its own, as an inserted one has. The text has the φ stand for all of its copies [Bo09,
+//! Algorithm 21.5], which takes less memory.
 
 use super::bytes;
 use super::isolation::{IsolatedOperand, IsolatingCopy, Isolation, read_copy};

@@ -31,6 +31,12 @@ pub const WEIGHT: SpillStrategy = SpillStrategy {
     make: |_| Box::new(Which::Lightest),
 };
 
+pub const WEIGHT_DYNAMIC: SpillStrategy = SpillStrategy {
+    name: "weight-dynamic",
+    about: "As weight; a phi is the lighter the more of its arguments are in memory already",
+    make: |_| Box::new(Which::LightestByNow),
+};
+
 pub const BELADY: SpillStrategy = SpillStrategy {
     name: "belady",
     about: "Those used farthest away, block by block; the lecture's",
@@ -71,7 +77,8 @@ pub const ACROSS_BLOCKS: SpillStrategy = SpillStrategy {
 pub const EVERYWHERE: SpillStrategy = SpillStrategy { name: "everywhere", about: "All", make: |_| Box::new(Which::Everything) };
 
 /// All of them.
-pub const ALL: [SpillStrategy; 8] = [WEIGHT, BELADY, MIN, SECOND_CHANCE, PRICED, OPTIMAL, ACROSS_BLOCKS, EVERYWHERE];
+pub const ALL: [SpillStrategy; 9] =
+    [WEIGHT, WEIGHT_DYNAMIC, BELADY, MIN, SECOND_CHANCE, PRICED, OPTIMAL, ACROSS_BLOCKS, EVERYWHERE];
 
 impl SpillStrategy {
     /// The spiller, which looks for something better for as long as the effort says.

@@ -1,6 +1,6 @@
 //! Spill weights: ComputeWeight of [PP05, §4.4].
 
-use crate::analysis::grouped::of_each;
+use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Liveness, Loops};
 use crate::machine::{Block, Function, Value};
 use cranelift_entity::SecondaryMap;
@@ -16,7 +16,7 @@ const DEEPEST: u32 = 200;
 /// that the live range crosses.
 pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -> SecondaryMap<Value, f64> {
     let mut weights = of_each(function.values.len());
-    let access = |block: Block| 1.0 + 10f64.powi(loops.depth(block).min(DEEPEST) as i32);
+    let access = |block: Block| access(loops, block);
     for (block, data) in &function.blocks {
         for phi in &data.phis {
             for (arg, &pred) in phi.args.iter().zip(&data.preds) {
@@ -38,6 +38,56 @@ pub(super) fn weights(function: &Function, loops: &Loops, liveness: &Liveness) -
         weights[value] /= f64::from(size.max(1));
     }
     weights
+}
+
+/// The cost of an access in a block.
+fn access(loops: &Loops, block: Block) -> f64 {
+    1.0 + 10f64.powi(loops.depth(block).min(DEEPEST) as i32)
+}
+
+/// Weights that change while values are spilled ([PP05, §4.4], "update the weight dynamically").
+///
+/// A φ in memory takes no code for an argument that is in memory too. So once an argument is spilled, what it contributes to
+/// the φ's weight is deducted.
+pub(super) struct CurrentWeights {
+    weights: SecondaryMap<Value, f64>,
+    /// For each value, the φs that take it, and what it contributes to the weight of each.
+    contributions: Grouped<Value, (Value, f64)>,
+    deducted: SecondaryMap<Value, bool>,
+}
+
+impl CurrentWeights {
+    /// The weights before anything is spilled.
+    pub(super) fn new(weights: SecondaryMap<Value, f64>, function: &Function, loops: &Loops, liveness: &Liveness) -> Self {
+        let sizes = sizes(function, liveness);
+        let mut contributions = Vec::new();
+        for data in function.blocks.values() {
+            for phi in &data.phis {
+                let args = phi.args.iter().zip(&data.preds).filter_map(|(arg, &pred)| Some((arg.expand()?, pred)));
+                let contribution = |pred: Block| access(loops, pred) / f64::from(sizes[phi.def].max(1));
+                let others = args.filter(|&(arg, _)| arg != phi.def);
+                contributions.extend(others.map(|(arg, pred)| (arg, (phi.def, contribution(pred)))));
+            }
+        }
+        let count = function.values.len();
+        CurrentWeights { weights, contributions: Grouped::new(count, &contributions), deducted: of_each(count) }
+    }
+
+    pub(super) fn all(&self) -> &SecondaryMap<Value, f64> {
+        &self.weights
+    }
+
+    /// Notes that a value is in memory, and returns the φs that are lighter now, each with what was deducted.
+    pub(super) fn deduct(&mut self, value: Value) -> &[(Value, f64)] {
+        if std::mem::replace(&mut self.deducted[value], true) {
+            return &[];
+        }
+        let lighter = self.contributions.get(value);
+        for &(phi, contribution) in lighter {
+            self.weights[phi] -= contribution;
+        }
+        lighter
+    }
 }
 
 /// Whether all live ranges together cross more instructions and edges than `most`.
@@ -169,5 +219,19 @@ mod tests {
             let value = Value::from_u32(number);
             assert_eq!(weights[value], accesses / size, "{value}");
         }
+    }
+
+    /// v8's only contribution is that of v2, and each of v9 and v13 has two. What is spilled twice is deducted once.
+    #[test]
+    fn what_spilled_arguments_contribute_is_deducted() {
+        let (function, loops, weights) = computed(include_str!("../../../testdata/functions/papers/sra_figure5_weights.txt"));
+        let mut current = CurrentWeights::new(weights, &function, &loops, &Liveness::new(&function));
+        let [v1, v2, v8, v9, v10, v13, v14] = [1, 2, 8, 9, 10, 13, 14].map(Value::from_u32);
+        for spilled in [v1, v2, v14, v10, v2] {
+            current.deduct(spilled);
+        }
+        assert_eq!([v2, v8].map(|value| current.all()[value]), [4.0 / 2.0, 0.0]);
+        assert_eq!(current.all()[v9], (24.0 - 2.0) / 4.0, "its other argument is in a register");
+        assert_eq!(current.all()[v13], (24.0 - 2.0 - 11.0) / 2.0, "its use is left");
     }
 }

@@ -25,8 +25,8 @@ pub struct Conventional {
 /// The numbers of copies and of φ-related classes, before and after coalescing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversionCounts {
-    /// Copies that would isolate all φs: one for each argument, and one for each definition that another φ of its block
-    /// takes.
+    /// Copies that would isolate all φs: one for each argument and each definition (\[Sr99\], Method I). With φ-lifting, only
+    /// those definitions count that another φ of the block takes, since no others are copied [PP05, §4.1].
     pub copies_before: u64,
     /// Copies that were inserted.
     pub copies_after: u64,

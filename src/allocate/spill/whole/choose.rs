@@ -7,6 +7,7 @@ use crate::allocate::pressure::feasible;
 use crate::allocate::pressure::live_set::LiveSet;
 use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spill_set::SpillSet;
+use crate::allocate::spill::weights::CurrentWeights;
 use crate::analysis::Occupancy;
 use crate::machine::{Block, Function, Inst, Operand, Value};
 use std::cmp::Ordering;
@@ -17,11 +18,13 @@ use std::cmp::Ordering;
 /// If an instruction alone needs more registers than there are.
 pub fn choose(problem: &Problem, which: Which, set: SpillSet) -> Result<SpillSet, Unsupported> {
     let function = &problem.conventional.function;
-    let mut chooser = Chooser { function, problem, set, live: LiveSet::new(function, &problem.limits) };
+    let live = LiveSet::new(function, &problem.limits);
+    let mut chooser = Chooser { function, problem, set, live, current: None, lighter_here: 0 };
     match which {
         Which::Everything => chooser.spill_everything(),
         Which::AcrossBlocks => chooser.spill_across_blocks(),
         Which::Lightest => {}
+        Which::LightestByNow => chooser.weigh_dynamically(),
     }
     for &block in problem.order.blocks() {
         chooser.enter(block)?;
@@ -38,9 +41,28 @@ struct Chooser<'a> {
     set: SpillSet,
     /// The values that are live and in registers at the current point.
     live: LiveSet<'a>,
+    /// Weights, if they change.
+    current: Option<CurrentWeights>,
+    /// How often a value that is live at the current point has become lighter.
+    lighter_here: usize,
 }
 
 impl Chooser<'_> {
+    /// From now on, φs become lighter when their arguments are spilled. Some may have been already.
+    fn weigh_dynamically(&mut self) {
+        let Problem { loops, liveness, .. } = self.problem;
+        self.current = Some(CurrentWeights::new(self.problem.weights().clone(), self.function, loops, liveness));
+        self.function.values.keys().for_each(|value| self.deduct(value));
+    }
+
+    /// Has φs be lighter for this argument, if it is in memory.
+    fn deduct(&mut self, value: Value) {
+        if let Some(current) = self.current.as_mut().filter(|_| self.set.is_in_memory(value)) {
+            let lighter = current.deduct(value);
+            self.lighter_here += lighter.iter().filter(|&&(phi, _)| self.live.contains(phi)).count();
+        }
+    }
+
     fn spill_everything(&mut self) {
         for phi in self.function.blocks.values().flat_map(|data| &data.phis) {
             self.spill(phi.def);
@@ -183,12 +205,17 @@ impl Chooser<'_> {
     fn spill(&mut self, value: Value) {
         self.set.spill(self.problem, value);
         let related = self.problem.bundles.related(value).iter().chain([&value]);
-        related.filter(|&&value| self.set.spilled[value]).for_each(|&value| self.live.remove(value));
+        for &value in related {
+            if self.set.spilled[value] {
+                self.live.remove(value);
+                self.deduct(value);
+            }
+        }
     }
 
     /// The order in which values are spilled: the lighter one first, of equal ones the younger.
     fn lighter(&self, a: Value, b: Value) -> Ordering {
-        let weights = self.problem.weights();
+        let weights = self.current.as_ref().map_or_else(|| self.problem.weights(), CurrentWeights::all);
         weights[a].total_cmp(&weights[b]).then(b.cmp(&a))
     }
 
@@ -211,19 +238,22 @@ impl Chooser<'_> {
 }
 
 /// The values at a block's head, lightest first. They are sorted once, because tens of thousands of φs may have to be
-/// spilled there.
+/// spilled there; again only if one of them has become lighter.
 #[derive(Default)]
 struct Lightest {
     /// Empty until somebody asks.
     values: Vec<Value>,
     /// For each set of registers, how many of the first values are spilled already, or not confined to the set.
     passed: Vec<usize>,
+    /// How often a value had become lighter when they were sorted.
+    lighter: usize,
 }
 
 impl Lightest {
     /// The lightest value that is still live and confined to a set.
     fn next(&mut self, chooser: &Chooser, set: usize) -> Option<Value> {
-        if self.passed.is_empty() {
+        if self.passed.is_empty() || self.lighter != chooser.lighter_here {
+            self.lighter = chooser.lighter_here;
             self.values = chooser.live.values().to_vec();
             self.values.retain(|&value| !chooser.problem.unspillable.contains(value));
             self.values.sort_unstable_by(|&a, &b| chooser.lighter(a, b));

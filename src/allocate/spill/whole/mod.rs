@@ -49,6 +49,8 @@ use cranelift_entity::SecondaryMap;
 pub enum Which {
     /// Those of least weight, where too many values are live [PP05, §4.4].
     Lightest,
+    /// As [`Self::Lightest`], but a φ is the lighter the more of its arguments are spilled already.
+    LightestByNow,
     /// All live ranges that cross blocks; then, where too many values are live within a block, the lightest.
     AcrossBlocks,
     /// All.
