@@ -36,16 +36,16 @@ LISTS = {
     "i386": ["5", "6", "7", "all", "eax,ecx,ebx,esi,edi"],
 }
 OPTIONS = [
-    "--spill weight", "--spill belady", "--spill min", "--spill second-chance", "--spill priced", "--effort 0", "--effort 3", "--rematerialise off",
-    "--memory-operands none", "--memory-operands spilled", "--memory-operands all", "--set merge-copies=on", "--set park=on",
-    "--set sink=on", "--set delay=on", "--set forms=on", "--set split-ties=on", "--set split-arguments=on", "--set weigh-size=on",
-    "--set spare-jumps=on", "--set separate-saves=on", "--coalesce none", "--coalesce punctual", "--coalesce units",
-    "--coalesce recolour", "--pins avoid", "--pins repair", "--pins perm", "--phi-memory store-hoist=off",
-    "--phi-memory load-lower=off", "--phi-memory load-lower=weighted", "--phi-memory memory-coalesce=off",
-    "--phi-memory eliminate=spare-register", "--phi-memory eliminate=on-demand", "--swap xchg", "--swap xor", "--cssa none",
-    "--cssa phi-mem", "--cssa pairwise", "--cssa value", "--out-of-ssa after=graph-colouring", "--out-of-ssa interference=chaitin",
-    "--out-of-ssa interference=intersection", "--out-of-ssa virtualise=off", "--out-of-ssa liveness=sets",
-    "--out-of-ssa merge=at-once",
+    "--spill weight", "--spill weight-dynamic", "--spill belady", "--spill min", "--spill second-chance", "--spill priced",
+    "--effort 0", "--effort 3", "--share-slots off", "--phi-memory eliminate=brisk", "--rematerialise off", "--memory-operands none", "--memory-operands spilled", "--memory-operands all",
+    "--set merge-copies=on", "--set park=on", "--set sink=on", "--set delay=on", "--set forms=on", "--set split-ties=on",
+    "--set split-arguments=on", "--set weigh-size=on", "--set spare-jumps=on", "--set separate-saves=on", "--coalesce none",
+    "--coalesce punctual", "--coalesce units", "--coalesce recolour", "--pins avoid", "--pins repair", "--pins perm",
+    "--phi-memory store-hoist=off", "--phi-memory load-lower=off", "--phi-memory load-lower=weighted",
+    "--phi-memory memory-coalesce=off", "--phi-memory eliminate=spare-register", "--phi-memory eliminate=on-demand",
+    "--swap xchg", "--swap xor", "--cssa none", "--cssa phi-mem", "--cssa pairwise", "--cssa by-phi", "--cssa value",
+    "--out-of-ssa after=graph-colouring", "--out-of-ssa interference=chaitin", "--out-of-ssa interference=intersection",
+    "--out-of-ssa virtualise=off", "--out-of-ssa liveness=sets", "--out-of-ssa merge=at-once",
 ]
 WRONG_USAGE = 2
 # The names of LLVM's allocators and of another project's are no tests of ours.
