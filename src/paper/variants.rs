@@ -83,6 +83,10 @@ pub const BIN_PACKING_STEPS: Steps = Steps {
     lowered_by_weight: "bin-packing --phi-memory load-lower=weighted",
 };
 
+/// With all copies of Method I left in, to see whether memory coalescing removes these.
+pub const METHOD_I: &str = "bin-packing --cssa none --phi-memory memory-coalesce=off --phi-memory load-lower=off";
+pub const METHOD_I_COALESCED: &str = "bin-packing --cssa none --phi-memory load-lower=off";
+
 /// The same optimisations where values are spilled for life.
 pub const SPILL_FREE: &str = "spill-free";
 pub const SPILL_FREE_STEPS: Steps = Steps {

@@ -3,7 +3,7 @@
 
 use super::destruction::{MEMORY, TIME};
 use super::jsr::{DIFFERENCE, EQUAL, REDUNDANT, SAVED, WORTH_IT};
-use super::sfe::{MORE_ON_DEMAND, SPILLS_ON_DEMAND, spilled_on_demand};
+use super::sfe::{HOISTED_STORES, MORE_ON_DEMAND, REDUNDANT_TRANSFERS, SPARE, SPILLS_ON_DEMAND, fewer, spilled_on_demand};
 use super::sra::{
     CATCHES_UP, EVERY_PROGRAM, FASTER, FASTER_COALESCED, FASTEST, FEWER_SLOTS, cost_crossing, cost_ratio, cost_ratios,
 };
@@ -50,6 +50,23 @@ const TESTS: &[Test] = &[
     Test { claim: EVERY_PROGRAM, what: ESTIMATE, measure: |results| cost_ratios(results, FOUR).reduce(f64::min) },
     Test { claim: FASTEST, what: ESTIMATE, measure: |results| cost_ratios(results, FOUR).reduce(f64::max) },
     Test { claim: CATCHES_UP, what: ESTIMATE, measure: cost_crossing },
+    Test { claim: SPARE, what: "under spill-free", measure: |results| fewer(results, SPILL_FREE, I386) },
+    Test { claim: SPARE, what: "under linear-scan", measure: |results| fewer(results, LINEAR_SCAN, I386) },
+    Test {
+        claim: SPARE,
+        what: "the rival as a whole under spill-free: slots not shared, memory moved to memory",
+        measure: |results| results.change(I386, SPILL_FREE, SPARE_REGISTER, quantity::spill_code),
+    },
+    Test {
+        claim: HOISTED_STORES,
+        what: "under spill-free, which spills for life and stores once in any case",
+        measure: |results| results.change(I386, SPILL_FREE_STEPS.not_optimised, SPILL_FREE_STEPS.hoisted, quantity::stores),
+    },
+    Test {
+        claim: REDUNDANT_TRANSFERS,
+        what: "with all copies of Method I left in (`--cssa none`)",
+        measure: |results| results.change(I386, METHOD_I, METHOD_I_COALESCED, quantity::spill_code),
+    },
     Test { claim: SPILLS_ON_DEMAND, what: BY_BRISK, measure: |results| spilled_on_demand(results, I386, BRISK) },
     Test { claim: SPILLS_ON_DEMAND, what: BY_WINDMILL, measure: |results| spilled_on_demand(results, I386, ON_DEMAND) },
     Test { claim: MORE_ON_DEMAND, what: BY_BRISK, measure: |results| spilled_on_demand(results, I386, BRISK) },

@@ -75,7 +75,7 @@ pub const ALL: &[Exhibit] = &[
         title: "SFE section 1: the rivals of spill-free elimination",
         variants: || {
             let mut all = variants::product(&[SPILL_FREE, SPARE_REGISTER, ON_DEMAND, BRISK, BIN_PACKING], SFE_SETTINGS);
-            all.extend([SPILL_FREE, BIN_PACKING].map(|allocator| Variant::new(allocator, I386_SIX)));
+            all.extend([SPILL_FREE, BIN_PACKING, LINEAR_SCAN].map(|allocator| Variant::new(allocator, I386_SIX)));
             all
         },
         show: rivals::show,
@@ -97,7 +97,8 @@ pub const ALL: &[Exhibit] = &[
         title: "SFE Figure 12: the optimisations",
         variants: || {
             let both = [BIN_PACKING_STEPS, SPILL_FREE_STEPS];
-            both.iter().flat_map(|steps| variants::product(&steps.all(), SFE_SETTINGS)).collect()
+            let steps = both.iter().flat_map(|steps| variants::product(&steps.all(), SFE_SETTINGS));
+            steps.chain([METHOD_I, METHOD_I_COALESCED].map(|allocator| Variant::new(allocator, I386))).collect()
         },
         show: optimisations::show,
     },
