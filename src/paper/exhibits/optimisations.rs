@@ -54,26 +54,26 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
                        The last columns are what the programs execute. The charts of Figure 12 are lost; these are the numbers \
                        in the text. The paper's allocator is `bin-packing`; `spill-free` spills values for life, so a value is \
                        stored once in any case, and is loaded on edges only for φs.";
-    let of = |steps: &Steps, published| {
+    let of = |steps: &Steps, settings| {
         let caption = format!("All programs together, {}.", steps.optimised);
-        Block::Table { caption, table: table(results, steps, published) }
+        Block::Table { caption, table: table(results, steps, settings) }
     };
     let mut bars = Bars::new("sfe-figure12.svg", "What the optimisations take away (SFE Figure 12)", "percent fewer");
     STEPS.iter().for_each(|step| compare(results, step, &mut bars));
-    (vec![paragraph(explanation), of(&BIN_PACKING_STEPS, true), of(&SPILL_FREE_STEPS, false)], bars.draw())
+    (vec![paragraph(explanation), of(&BIN_PACKING_STEPS, SFE_SETTINGS), of(&SPILL_FREE_STEPS, &[I386])], bars.draw())
 }
 
-fn table(results: &Results, steps: &Steps, published: bool) -> Table {
+fn table(results: &Results, steps: &Steps, settings: &[Setting]) -> Table {
     let names = COLUMNS.map(|(name, _)| name).into_iter().chain(["by frequency"]).chain(Executed::NAMES);
     let mut table = Table::new(["step", "setting"].into_iter().chain(names));
     for step in &STEPS {
-        if published && step.published.iter().any(Option::is_some) {
+        if step.published.iter().any(Option::is_some) {
             let published = step.published.map(change);
             let row = [step.name.into(), "paper (i386, 7 registers)".into()].into_iter().chain(published);
             table.row(row.chain([Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing]));
         }
         let [from, to] = (step.ends)(steps);
-        for &setting in SFE_SETTINGS {
+        for &setting in settings {
             let measured = COLUMNS.map(|(_, quantity)| change(results.change(setting, from, to, quantity)));
             let row = [step.name.into(), Cell::Text(setting.to_string())].into_iter().chain(measured);
             let [before, after] = [from, to].map(|allocator| Variant::new(allocator, setting));

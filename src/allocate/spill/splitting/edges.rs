@@ -241,9 +241,15 @@ impl Connector<'_> {
     }
 
     /// Stores values wherever they leave their registers: within blocks, on edges, and for the φs in memory that take them.
-    /// The second result is the set of these values. Those that edges without code need in memory are not among them.
+    /// The second result is the set of these values. Those that edges without code, or out of the middle of a block, need in
+    /// memory are not among them.
     fn where_evicted(&self, mut stored: EntitySet<Value>) -> (Vec<Store>, EntitySet<Value>) {
-        for (_, value, _) in self.evicted_on_edges().filter(|&(from, _, to)| !self.takes_code(from, to)) {
+        // Control leaves for some blocks in the middle of another, before a value is evicted there.
+        let loaded = self.decided.refills.iter().filter_map(|&(site, value, _)| match site {
+            Site::Edge { from, to } => Some((from, value, to)),
+            Site::At(_) => None,
+        });
+        for (_, value, _) in self.evicted_on_edges().chain(loaded).filter(|&(from, _, to)| !self.takes_code(from, to)) {
             stored.remove(value);
         }
         let store = |at: Point, value: Value| Store { at, value, home: value };
@@ -269,7 +275,7 @@ impl Connector<'_> {
         through.chain(self.arguments().map(|(from, to, value, _)| (from, value, to)))
     }
 
-    /// Whether a value in a register can be stored on an edge.
+    /// Whether a value that is in a register at the end of a block can be stored on an edge.
     fn takes_code(&self, from: Block, to: Block) -> bool {
         let target = &self.function.blocks[to];
         !target.landing_pad && !target.jump_target && !self.function.takes_no_code(from, to)
