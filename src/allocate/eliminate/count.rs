@@ -7,13 +7,12 @@
 
 use super::EdgeCode;
 use crate::allocate::assign::{Coloured, Colours};
-use crate::allocate::spill::{Memory, MemoryRow};
+use crate::allocate::spill::{Memory, MemoryRow, MemoryRows};
 use crate::allocate::ssa::conventional::Conventional;
 use crate::analysis::Liveness;
 use crate::machine::{Bank, Block, BlockData, Function, Phi, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use serde::{Deserialize, Serialize};
-use smallvec::smallvec;
 
 /// The work of φ elimination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,8 +57,8 @@ pub struct Graphs {
     graphs: u64,
     edges: u64,
     crowded: u64,
-    /// The φs in memory.
-    rows: SecondaryMap<Block, Vec<MemoryRow>>,
+    /// The values in memory at the heads of blocks.
+    rows: SecondaryMap<Block, MemoryRows>,
 }
 
 impl Graphs {
@@ -73,7 +72,7 @@ impl Graphs {
             graphs.edges += defined.count() as u64;
             graphs.crowded += u64::from(is_crowded(&conventional.function, &data.phis));
             if !is_noted {
-                graphs.rows[block] = rows_for_life(data, liveness.live_in(block), memory);
+                graphs.rows[block] = rows_for_life(&conventional.function, data, liveness.live_in(block), memory);
             }
         }
         graphs
@@ -109,7 +108,7 @@ impl Unit {
     const ALL: [Unit; 3] = [Unit::Program, Unit::Moving, Unit::Live];
 
     fn counts(self, row: &MemoryRow) -> bool {
-        !row.is_mock || self == Unit::Live || self == Unit::Moving && row.moves()
+        !row.is_mock || self != Unit::Program
     }
 }
 
@@ -126,19 +125,23 @@ impl Counting<'_> {
     fn count(&self) -> TransferGraphs {
         let mut counts = TransferGraphs::default();
         for (to, data) in self.coloured.function.blocks.iter().filter(|(_, data)| data.preds.len() > 1) {
-            let rows = self.rows(to);
-            let in_memory = || self.graphs.rows[to].iter().filter(|row| self.unit.counts(row));
-            let staying = if self.unit == Unit::Live { self.liveness.live_in(to).len() } else { 0 };
-            let is_needed = !rows.is_empty() || in_memory().any(|row| !row.is_mock || row.moves());
-            for (column, &from) in data.preds.iter().enumerate().filter(|_| is_needed) {
-                let in_registers = rows.iter().filter(|phi| phi.args[column].is_some()).count() + staying;
+            let MemoryRows { phis, staying, classes } = &self.graphs.rows[to];
+            let in_registers = self.rows(to);
+            let in_memory: Vec<&MemoryRow> = phis.iter().filter(|row| self.unit.counts(row)).collect();
+            if in_registers.is_empty() && in_memory.is_empty() {
+                continue;
+            }
+            let (staying, classes) = if self.unit == Unit::Live { (*staying, &classes[..]) } else { (0, &[][..]) };
+            let through = if self.unit == Unit::Live { self.liveness.live_in(to).len() } else { 0 };
+            for (column, &from) in data.preds.iter().enumerate() {
+                let taken = in_registers.iter().filter(|phi| phi.args[column].is_some()).count();
                 let loaded = self.memory.edge_refills[to].iter().filter(|refill| refill.from == from).count();
-                let defined = in_memory().filter(|row| row.from_memory[column].is_some()).count();
-                let transferred = || in_memory().filter(|row| row.from_memory[column] == Some(true));
+                let defined = in_memory.iter().filter(|row| row.from_memory[column].is_some()).count();
+                let transferred = || in_memory.iter().filter(|row| row.from_memory[column] == Some(true)).map(|row| row.value);
                 counts.graphs += 1;
-                counts.edges += (in_registers + loaded + defined) as u64;
-                counts.memory_transfers += transferred().count() as u64;
-                counts.potential_spills += u64::from(transferred().any(|row| self.is_full(from, row.value)));
+                counts.edges += (taken + loaded + defined + staying + through) as u64;
+                counts.memory_transfers += (transferred().count() + staying) as u64;
+                counts.potential_spills += u64::from(self.is_full(from, transferred().chain(classes.iter().copied())));
             }
         }
         counts
@@ -158,25 +161,25 @@ impl Counting<'_> {
         phis.iter().zip(moves).filter(|&(phi, moves)| counts(phi, moves)).map(|(phi, _)| phi).collect()
     }
 
-    /// Whether all registers that the φ's value could pass through are taken at a block's end.
-    fn is_full(&self, pred: Block, phi: Value) -> bool {
+    /// Whether all registers that one of these values could pass through are taken at a block's end.
+    fn is_full(&self, pred: Block, mut values: impl Iterator<Item = Value>) -> bool {
         let Coloured { function, colours, .. } = self.coloured;
         let taken: RegSet = self.liveness.live_out(pred).iter().map(|&name| colours.of(name)).collect();
-        function.allowed(phi).is_subset(taken)
+        values.any(|value| function.allowed(value).is_subset(taken))
     }
 }
 
-/// The φs in memory of a block, mock φs of all values that are live into it included, if values are in memory for life.
-fn rows_for_life(data: &BlockData, live_in: &[Value], memory: &Memory) -> Vec<MemoryRow> {
+/// The values in memory at the head of a block, if they are there for life.
+fn rows_for_life(function: &Function, data: &BlockData, live_in: &[Value], memory: &Memory) -> MemoryRows {
     let in_memory = |value: Value| memory.slot_of[value].is_some();
     let phis = data.phis.iter().filter(|phi| in_memory(phi.def)).map(|phi| MemoryRow {
         value: phi.def,
         is_mock: false,
         from_memory: phi.args.iter().map(|arg| arg.expand().map(in_memory)).collect(),
     });
-    let live = live_in.iter().filter(|&&value| in_memory(value));
-    let mocks = live.map(|&value| MemoryRow { value, is_mock: true, from_memory: smallvec![Some(true); data.preds.len()] });
-    phis.chain(mocks).collect()
+    let mut rows = MemoryRows { phis: phis.collect(), ..MemoryRows::default() };
+    live_in.iter().filter(|&&value| in_memory(value)).for_each(|&value| rows.stay(function, value));
+    rows
 }
 
 /// Whether a φ is the program's own, and no mock φ.

@@ -59,7 +59,9 @@ pub use config::{Downstream, Effort, Entry, LoadLowering, Policy};
 pub use plan::{Home, Homes, Plan, PlanBuilder, Refill, Site, Store, verify};
 pub use problem::{Abilities, Problem, Shortage};
 pub use spill_set::SpillSet;
-pub use spilled::{Certificate, EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, MemoryRow, Optimisations, SpillCounts, Spilled};
+pub use spilled::{
+    Certificate, EdgeRefill, EdgeSource, Fold, Memory, MemoryPhi, MemoryRow, MemoryRows, Optimisations, SpillCounts, Spilled,
+};
 pub use spiller::Spiller;
 
 use crate::allocate::failure::{Defect, Failure, Unsupported};

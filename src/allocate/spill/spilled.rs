@@ -32,9 +32,9 @@ pub struct Memory {
     pub edge_refills: SecondaryMap<Block, Vec<EdgeRefill>>,
     /// For each block, its φs that move memory to memory. There are none in frugal allocations.
     pub memory_phis: SecondaryMap<Block, Vec<MemoryPhi>>,
-    /// For each block, its φs in memory, if values move between registers and memory within their lives, and the spiller has
-    /// noted them. They are for the statistics.
-    pub rows: SecondaryMap<Block, Vec<MemoryRow>>,
+    /// For each block, the values in memory at its head, if values move between registers and memory within their lives, and
+    /// the spiller has noted them. They are for the statistics.
+    pub rows: SecondaryMap<Block, MemoryRows>,
     /// For each debug use, the slot of its value, if that is live and in memory.
     pub debug_slots: Vec<Option<Slot>>,
 }
@@ -116,20 +116,39 @@ pub struct MemoryPhi {
     pub from: Vec<Option<Slot>>,
 }
 
-/// A φ in memory, of the program or a mock φ, as if a value that is live into a block were a φ of itself [PP09, §6.2]. It is an
-/// edge of the location transfer graph of each edge into the block.
+/// The values in memory at a block's head, as edges of the location transfer graphs of the edges into the block [PP09, §6.2].
+#[derive(Clone, Debug, Default)]
+pub struct MemoryRows {
+    /// φs of the program, and mock φs of values that come from a register somewhere.
+    pub phis: Vec<MemoryRow>,
+    /// How many other values are in memory there, wherever control comes from.
+    pub staying: usize,
+    /// One of these for each class.
+    pub classes: Vec<Value>,
+}
+
+/// A φ in memory.
 #[derive(Clone, Debug)]
 pub struct MemoryRow {
     pub value: Value,
+    /// Whether the program has no such φ: a value that is live into the block is one of itself.
     pub is_mock: bool,
     /// For each predecessor, whether the value comes from memory; `None` if it is undefined there.
     pub from_memory: SmallVec<[Option<bool>; 4]>,
 }
 
-impl MemoryRow {
-    /// Whether the value comes from a register somewhere.
-    pub fn moves(&self) -> bool {
-        self.from_memory.contains(&Some(false))
+impl MemoryRows {
+    /// Notes a value that is in memory wherever control comes from.
+    pub fn stay(&mut self, function: &Function, value: Value) {
+        let class = |value: Value| function.values[value].class;
+        self.staying += 1;
+        if self.classes.iter().all(|&other| class(other) != class(value)) {
+            self.classes.push(value);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.phis.is_empty() && self.staying == 0
     }
 }
 

@@ -41,7 +41,7 @@ pub use super::refill::Refill;
 pub use builder::PlanBuilder;
 pub use homes::{Home, Homes};
 
-use super::spilled::{MemoryRow, SpillCounts};
+use super::spilled::{MemoryRows, SpillCounts};
 use crate::allocate::degraded::Degraded;
 use crate::analysis::Untouched;
 use crate::machine::{Block, Inst, Point, Value};
@@ -113,8 +113,8 @@ pub struct Plan {
     pub untouched: Untouched,
     /// The memory of the values that are stored or loaded.
     pub homes: Homes,
-    /// For each block, its φs in memory, mock φs among them; for the statistics. Not every spiller lists them.
-    pub memory_rows: SecondaryMap<Block, Vec<MemoryRow>>,
+    /// For each block, the values in memory at its head; for the statistics. Not every spiller lists them.
+    pub memory_rows: SecondaryMap<Block, MemoryRows>,
     /// Counts for the statistics.
     pub counts: SpillCounts,
     /// The respects in which the spiller did less than it was asked for.

@@ -33,7 +33,7 @@ use crate::allocate::failure::Unsupported;
 use crate::allocate::spill::config::LoadLowering;
 use crate::allocate::spill::plan::{Plan, Refill, Site};
 use crate::allocate::spill::problem::{Abilities, Problem};
-use crate::allocate::spill::spilled::MemoryRow;
+use crate::allocate::spill::spilled::{MemoryRow, MemoryRows};
 use crate::allocate::spill::spiller::Spiller;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Value};
@@ -160,24 +160,25 @@ fn copies_for_memory(problem: &Problem, decided: &Decided) -> Vec<Inst> {
     loads
 }
 
-/// The φs in memory, by block: those of the program, and mock φs of all values that are live into the block.
-fn memory_rows(problem: &Problem, Decided { entries, .. }: &Decided) -> SecondaryMap<Block, Vec<MemoryRow>> {
-    let mut rows: SecondaryMap<Block, Vec<MemoryRow>> = SecondaryMap::new();
-    for (to, data) in problem.function().blocks.iter().filter(|(_, data)| data.preds.len() > 1) {
+/// The values in memory at the head of each block with several predecessors.
+fn memory_rows(problem: &Problem, Decided { entries, .. }: &Decided) -> SecondaryMap<Block, MemoryRows> {
+    let function = problem.function();
+    let mut rows: SecondaryMap<Block, MemoryRows> = SecondaryMap::new();
+    for (to, data) in function.blocks.iter().filter(|(_, data)| data.preds.len() > 1) {
         let from_memory = |from: Block, value: Value| !entries.comes_over(from, to, value);
         let phis = data.phis.iter().filter(|phi| !entries.is_in(to, phi.def));
-        rows[to].extend(phis.map(|phi| MemoryRow {
+        rows[to].phis.extend(phis.map(|phi| MemoryRow {
             value: phi.def,
             is_mock: false,
             from_memory: phi.args.iter().zip(&data.preds).map(|(arg, &from)| Some(from_memory(from, arg.expand()?))).collect(),
         }));
-        let live = problem.liveness.live_in(to).iter().filter(|&&value| !entries.is_in(to, value));
-        let mocks = live.map(|&value| MemoryRow {
-            value,
-            is_mock: true,
-            from_memory: data.preds.iter().map(|&from| Some(from_memory(from, value))).collect(),
-        });
-        rows[to].extend(mocks);
+        for &value in problem.liveness.live_in(to).iter().filter(|&&value| !entries.is_in(to, value)) {
+            let from_memory = data.preds.iter().map(|&from| Some(from_memory(from, value)));
+            match from_memory.clone().all(|it| it == Some(true)) {
+                true => rows[to].stay(function, value),
+                false => rows[to].phis.push(MemoryRow { value, is_mock: true, from_memory: from_memory.collect() }),
+            }
+        }
     }
     rows
 }
