@@ -256,8 +256,9 @@ impl Connector<'_> {
         let in_blocks = self.decided.evictions.iter().map(|&(at, value)| store(at, value));
         let on_edges = self.evicted_on_edges().filter(|&(from, value, _)| self.decided.entries.is_at_end(from, value));
         let on_edges = on_edges.map(|(from, value, to)| match self.function.edge_place(from, to) {
-            EdgePlace::Head(at) | EdgePlace::Tail(at) => store(at, value),
-            EdgePlace::Nowhere => store(self.function.departure(from, to), value),
+            // What only a φ takes does not live into the φ's block.
+            EdgePlace::Head(at) if self.problem.liveness.live_in(to).binary_search(&value).is_ok() => store(at, value),
+            _ => store(self.function.departure(from, to), value),
         });
         let mut stores: Vec<Store> = in_blocks.chain(on_edges).filter(|store| stored.contains(store.value)).collect();
         stores.sort_by_key(|store| (store.at, store.value));
