@@ -100,9 +100,8 @@ impl RunTimes {
 
     /// The time of some programs together under one variant, divided by that under another, sweep by sweep.
     pub fn speed_up(&self, programs: &[&str], before: Variant, after: Variant) -> Option<Interval> {
-        let both =
-            || programs.iter().filter_map(|program| Some([before, after].map(|it| self.sweeps(program, it)))).flatten().flatten();
-        let sweeps = both().map(<[f64]>::len).min()?;
+        let both = programs.iter().flat_map(|program| [before, after].map(|variant| self.sweeps(program, variant))).flatten();
+        let sweeps = both.map(<[f64]>::len).min()?;
         let sum = |variant, sweep: usize| {
             programs.iter().filter_map(|program| Some(self.sweeps(program, variant)?[sweep])).sum::<f64>()
         };

@@ -146,7 +146,7 @@ pub fn assign(
     let function = &spilled.function;
     let pins = policy.pins.occupied(function, liveness, &spilled.untouched);
     let preferences = preferences::Preferences::new(function, liveness, &pins, policy.preference);
-    let mut assignment = walk::walk(function, order, dominators, liveness, &pins, &preferences, policy, evictable)?;
+    let mut assignment = walk::walk(function, (order, dominators), liveness, &pins, &preferences, policy, evictable)?;
     if policy.split_arguments {
         arguments::split(function, order, dominators, liveness, &pins, &mut assignment);
     }

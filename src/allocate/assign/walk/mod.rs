@@ -38,8 +38,7 @@ use meeting::Expected;
 /// Assigns registers block by block.
 pub(super) fn walk(
     function: &Function,
-    order: &Order,
-    dominators: &Dominators,
+    (order, dominators): (&Order, &Dominators),
     liveness: &Liveness,
     pins: &PinLiveness,
     preferences: &Preferences,
