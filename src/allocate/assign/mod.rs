@@ -75,7 +75,7 @@ pub struct Policy {
 pub enum BlockOrder {
     /// In reverse postorder. Values stay where the most frequent predecessor that has been walked leaves them.
     Frequency,
-    /// In preorder of the dominator tree, as [PP05, §4.4], [PP09, §7] and [Hack] have it. Values stay where the immediate
+    /// In preorder of the dominator tree, as [PP05, §4.4], [PP09, §7] and \[Hack\] have it. Values stay where the immediate
     /// dominator leaves them.
     DominatorTree,
 }

@@ -82,7 +82,7 @@ pub struct Judged {
     /// The number in each setting that has one.
     pub measured: Vec<(String, f64)>,
     pub verdict: Verdict,
-    /// What programs executed, for claims about run time: as [`Executed::NAMES`], ratios as those of time.
+    /// What programs executed, for claims about run time: as [`Executed::NAMES`](super::executed::Executed::NAMES), ratios as those of time.
     pub executed: Option<[f64; 3]>,
     /// Why it cannot be measured, if it cannot.
     pub obstacle: Option<String>,

@@ -1,6 +1,6 @@
 //! The values in registers at the heads of blocks.
 //!
-//! Of the values that [Hack] would pass into a block in registers, those that are displaced before they are used are not. One
+//! Of the values that \[Hack\] would pass into a block in registers, those that are displaced before they are used are not. One
 //! that stays until the block's end is, used or not: the slide says that only used ones are, but counts the others among
 //! those that are in registers at the end.
 
