@@ -11,7 +11,7 @@ use crate::allocate::spill::spill_set::SpillSet;
 use crate::allocate::spill::spilled::SpillCounts;
 use crate::analysis::Untouched;
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, EdgePlace, Function, Inst, Operand, Phi, Point, Value};
+use crate::machine::{Block, Function, Inst, Operand, Phi, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// The decisions of the block walk.
@@ -255,11 +255,8 @@ impl Connector<'_> {
         let store = |at: Point, value: Value| Store { at, value, home: value };
         let in_blocks = self.decided.evictions.iter().map(|&(at, value)| store(at, value));
         let on_edges = self.evicted_on_edges().filter(|&(from, value, _)| self.decided.entries.is_at_end(from, value));
-        let on_edges = on_edges.map(|(from, value, to)| match self.function.edge_place(from, to) {
-            // What only a φ takes does not live into the φ's block.
-            EdgePlace::Head(at) if self.problem.liveness.live_in(to).binary_search(&value).is_ok() => store(at, value),
-            _ => store(self.function.departure(from, to), value),
-        });
+        // There need be no register for the value at the head of the block to which the edge leads.
+        let on_edges = on_edges.map(|(from, value, to)| store(self.function.departure(from, to), value));
         let mut stores: Vec<Store> = in_blocks.chain(on_edges).filter(|store| stored.contains(store.value)).collect();
         stores.sort_by_key(|store| (store.at, store.value));
         stores.dedup();
