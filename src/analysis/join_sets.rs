@@ -192,7 +192,7 @@ pub struct JoinSets {
     joins: Vec<Vec<Block>>,
     pub reuse: Reuse,
     /// How much work it was to find out what can be reused, and to reuse it: blocks compared, marked, looked up and copied.
-    /// What is left to compute is the algorithm's work.
+    /// (Computing the rest of a set is counted by the algorithm, as [`steps`](JoinSet::steps).)
     pub finding: u64,
 }
 

@@ -79,7 +79,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     run_times: Option<PathBuf>,
 
-    /// What the compiled programs execute, as scripts/executed writes it (executed.json)
+    /// Instructions, loads and stores that the compiled programs execute: the file executed.json of scripts/executed
     #[arg(long, value_name = "FILE")]
     executed: Option<PathBuf>,
 

@@ -308,9 +308,9 @@ mod tests {
     use crate::analysis::{Dominators, Order};
     use crate::machine::parse;
 
-    /// Gives all values of a function one colour, each copy of `weights` saving so many executions, and takes out what
-    /// interferes. Shows the variables that are left, and for each variable its nearest intersecting dominator of the same
-    /// value.
+    /// Runs Algorithm 21.3 on a function all of whose values have one colour at first. `weights` says, for v1 and those after
+    /// it, how many executions of a copy from v0 are saved if both keep it. Returns the variables that keep the colour, and for
+    /// each variable its nearest intersecting dominator of the same value.
     fn decoalesced(text: &str, weights: &[f64]) -> (Vec<usize>, Vec<Option<usize>>) {
         let function = parse(&format!("target tiny\nfunction f\n{text}")).unwrap();
         let order = Order::new(&function);

@@ -26,14 +26,15 @@ pub struct EliminationCounts {
     /// Graphs with a memory transfer whose sources take all registers of the transferred value's bank. Moving the value
     /// through a register would have needed another spill.
     pub potential_spills: u64,
-    /// The same, with mock φs of values that reach a block in different places.
+    /// The same four counts. Here, a value that some predecessors leave in one place and others in another has an edge too, its
+    /// mock φ.
     #[serde(default)]
     pub with_mock_phis: TransferGraphs,
-    /// The same, with mock φs of all values that are live into these blocks.
+    /// The same four counts. Here, every value that is live into these blocks has an edge, also one that stays where it is.
     #[serde(default)]
     pub with_all_mock_phis: TransferGraphs,
-    /// Blocks with so many φs that moving memory to memory would have needed another spill under any assignment, by the paper's
-    /// count: thirteen φs of one bank where that has seven registers, 2k - 1 of k [PP09, §1].
+    /// Blocks with 2k - 1 φs, or more, of a bank with k registers: thirteen for seven. Whatever registers the φs have, spilling
+    /// on demand would have to spill there, as the paper counts [PP09, §1].
     #[serde(default)]
     pub crowded: u64,
     /// Arguments that are in the register of their φ's definition.
@@ -66,7 +67,7 @@ impl Graphs {
     pub fn new(conventional: &Conventional, liveness: &Liveness, memory: &Memory) -> Self {
         let mut graphs = Graphs { graphs: 0, edges: 0, crowded: 0, rows: memory.rows.clone() };
         let is_noted = memory.rows.values().any(|rows| !rows.is_empty());
-        for (block, data) in conventional.function.blocks.iter().filter(|(_, data)| data.preds.len() > 1) {
+        for (block, data) in conventional.function.blocks.iter().filter(|(_, data)| has_rows(data)) {
             let defined = data.phis.iter().flat_map(|phi| &phi.args).filter(|arg| arg.is_some());
             graphs.graphs += if data.phis.is_empty() { 0 } else { data.preds.len() as u64 };
             graphs.edges += defined.count() as u64;
@@ -124,7 +125,7 @@ struct Counting<'a> {
 impl Counting<'_> {
     fn count(&self) -> TransferGraphs {
         let mut counts = TransferGraphs::default();
-        for (to, data) in self.coloured.function.blocks.iter().filter(|(_, data)| data.preds.len() > 1) {
+        for (to, data) in self.coloured.function.blocks.iter().filter(|(_, data)| has_rows(data)) {
             let MemoryRows { phis, staying, classes } = &self.graphs.rows[to];
             let in_registers = self.rows(to);
             let in_memory: Vec<&MemoryRow> = phis.iter().filter(|row| self.unit.counts(row)).collect();
@@ -167,6 +168,11 @@ impl Counting<'_> {
         let taken: RegSet = self.liveness.live_out(pred).iter().map(|&name| colours.of(name)).collect();
         values.any(|value| function.allowed(value).is_subset(taken))
     }
+}
+
+/// Whether edges into a block may be graphs.
+fn has_rows(data: &BlockData) -> bool {
+    data.preds.len() > 1 || !data.phis.is_empty()
 }
 
 /// The values in memory at the head of a block, if they are there for life.

@@ -44,7 +44,8 @@ impl Affinities {
         Self::of_rows(nodes.colours.len(), rows, &pins)
     }
 
-    /// The affinities of φs and copies between so many nodes, and of copies to and from registers of the program.
+    /// The affinities of a graph with `nodes` nodes: rows for φs and copies, and pairs for copies to and from registers of the
+    /// program.
     pub(super) fn of_rows(nodes: usize, rows: Vec<Row>, pins: &[(Node, (Reg, f64))]) -> Self {
         let affinity = |row: &Row, (arg, weight): (Node, f64)| Affinity { ends: (row.def.min(arg), row.def.max(arg)), weight };
         let mut pairs: Vec<Affinity> = rows.iter().flat_map(|row| row.args.iter().map(move |&arg| affinity(row, arg))).collect();

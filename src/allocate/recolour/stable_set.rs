@@ -24,7 +24,7 @@ pub(super) fn heaviest(weights: &[f64], neighbours: &[Vec<usize>], budget: &mut 
 }
 
 struct Search<'a> {
-    /// What nodes are worth, beside those that have been put off.
+    /// The weight of each node. Where nodes have been put off, it is less: by what a set loses that has this node instead of them.
     weights: Vec<f64>,
     neighbours: &'a [Vec<usize>],
     /// Whether a node may still be taken.
@@ -162,7 +162,8 @@ impl Search<'_> {
         set.iter().map(|&k| self.weights[k]).sum()
     }
 
-    /// What no stable set of the nodes exceeds: the weight of the heaviest node of each clique of a cover.
+    /// An upper bound on the weight of a stable set. The nodes are divided into cliques; a stable set has at most one node of
+    /// each, so it weighs no more than the heaviest nodes of all cliques together.
     fn bound(&self, nodes: &[usize]) -> f64 {
         let mut cliques: Vec<Vec<usize>> = Vec::new();
         for &k in &self.heaviest_first(nodes) {
@@ -243,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Each node is a neighbour of the two before and the two behind, which makes the graph chordal.
+    /// Each node is joined to the two before it and the two behind it. Such a graph is chordal, so no search is needed.
     #[test]
     fn chordal_graphs_take_no_branches() {
         let mut rng = fastrand::Rng::with_seed(4);
@@ -260,7 +261,7 @@ mod tests {
         assert!(weight(&weights, &heaviest(&weights, &neighbours, &mut 0)) < most[0]);
     }
 
-    /// A ring of so many nodes is not chordal. It is cut by one branch.
+    /// A ring of this many nodes is not chordal. As soon as the search decides about one node, what is left is a path, which is.
     #[test]
     fn a_ring_takes_a_branch() {
         for count in [50, 51] {

@@ -1,4 +1,4 @@
-//! Claims of *SSA Destruction for Machine Code* and of the paper behind it \[Bo09\].
+//! Claims of the chapter *SSA Destruction for Machine Code* (SDM), and of the paper that it retells \[Bo09\].
 
 use super::{Claim, Measure, Unit};
 use crate::paper::exhibits::destruction::{CHAITIN, INSERTED, PLAIN, REFINED, ratio};

@@ -50,9 +50,13 @@ impl Spiller for BinPacking {
     fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
         let mut set = in_memory_anyway(problem, requested)?;
         let ahead = Ahead::new(problem, Some(problem.next_uses(Some(&problem.loops))));
-        let lowered = lowered(problem, &decide(problem, &set, &ahead, &WhereDominated, &problem.pins)?);
-        lowered.values.iter().for_each(|&value| set.spill(problem, value));
         let mut decided = decide(problem, &set, &ahead, &WhereDominated, &problem.pins)?;
+        let lowered = lowered(problem, &decided);
+        if !lowered.values.is_empty() {
+            drop(decided);
+            lowered.values.iter().for_each(|&value| set.spill(problem, value));
+            decided = decide(problem, &set, &ahead, &WhereDominated, &problem.pins)?;
+        }
         let dead = copies_for_memory(problem, &decided);
         decided.folds.extend(dead.into_iter().map(|copy| (copy, 0)));
         let placement = if problem.policy.store_hoist { StorePlacement::AfterDefinition } else { StorePlacement::WhereEvicted };
@@ -160,11 +164,11 @@ fn copies_for_memory(problem: &Problem, decided: &Decided) -> Vec<Inst> {
     loads
 }
 
-/// The values in memory at the head of each block with several predecessors.
+/// The values in memory at the head of each block that has φs, or several predecessors.
 fn memory_rows(problem: &Problem, Decided { entries, .. }: &Decided) -> SecondaryMap<Block, MemoryRows> {
     let function = problem.function();
     let mut rows: SecondaryMap<Block, MemoryRows> = SecondaryMap::new();
-    for (to, data) in function.blocks.iter().filter(|(_, data)| data.preds.len() > 1) {
+    for (to, data) in function.blocks.iter().filter(|(_, data)| data.preds.len() > 1 || !data.phis.is_empty()) {
         let from_memory = |from: Block, value: Value| !entries.comes_over(from, to, value);
         let phis = data.phis.iter().filter(|phi| !entries.is_in(to, phi.def));
         rows[to].phis.extend(phis.map(|phi| MemoryRow {
