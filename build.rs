@@ -42,12 +42,19 @@ const BRIDGE: &[&str] = &[
     "stock",
     "allocation",
     "pipeline",
+    "guest",
 ];
 
 fn main() {
     const C: [&str; 2] = ["src/measure/meter/meter.c", "src/output.c"];
-    C.iter().for_each(|file| println!("cargo:rerun-if-changed={file}"));
+    println!("cargo:rerun-if-changed=src/measure/meter");
+    println!("cargo:rerun-if-changed=src/output.c");
     cc::Build::new().files(C).opt_level(2).compile("chordal_c");
+    for object in cc::Build::new().file("src/measure/meter/heap.c").opt_level(2).compile_intermediates() {
+        for kind in ["bins", "tests", "benches"] {
+            println!("cargo:rustc-link-arg-{kind}={}", object.display());
+        }
+    }
     let flags = llvm_config("--cppflags");
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").opt_level(2).warnings(false);

@@ -21,6 +21,7 @@
 //! - [`check`] verifies that a function, read through its overlay, still computes what it did.
 //! - [`llvm`] takes functions from LLVM and returns their allocations to it.
 //! - [`measure`] counts, and compares allocators; [`paper`] compares their results with what papers claim.
+//! - [`plugin`] is what a compiler or a linker of LLVM's loads.
 //! - [`cli`] is the command line. [`folder`] and [`input`] find and read files, and [`output`] writes them.
 // Links to private modules are for those who work on them: `cargo doc --document-private-items`.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -36,3 +37,4 @@ pub mod machine;
 pub mod measure;
 pub mod output;
 pub mod paper;
+pub mod plugin;

@@ -10,11 +10,13 @@ mod interpreter;
 mod invariants;
 mod join_sets;
 mod large;
+mod meter;
 mod mutations;
 #[cfg(feature = "optimal")]
 mod optimal;
 mod papers;
 mod phases;
+mod plugin;
 mod programs;
 mod random_functions;
 mod regalloc2;

@@ -11,7 +11,7 @@ use crate::llvm::{
     Tables, Warning,
 };
 use crate::measure::meter;
-use crate::measure::stats::{Counts, SCHEMA, Statistics};
+use crate::measure::stats::{Counts, Function, SCHEMA, Statistics};
 use crate::output::{self, Destination, printable};
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -61,16 +61,8 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Emit::Asm)]
     emit: Emit,
 
-    /// The allocator: one of chordal's own, or regalloc2's or LLVM's for comparison (`chordal list` shows all)
-    #[arg(long, value_name = "NAME", default_value = allocators::DEFAULT, value_parser = allocators::parse)]
-    allocator: &'static allocators::Entry,
-
-    /// Let the allocator use only these general-purpose registers
-    ///
-    /// The number of a published list (`chordal list` shows them), or names separated by commas, such as rax,rcx,rbx,rbp, or
-    /// `all`. Other registers still occur where the ABI or an instruction requires them. llvm-fast always uses all.
-    #[arg(long, value_name = "N|LIST", default_value = llvm::ALL_REGISTERS)]
-    registers: RegisterRequest,
+    #[command(flatten)]
+    allocation: Allocation,
 
     /// Write statistics (JSON, chordal-stats/1); `-` is standard output
     #[arg(long, value_name = "FILE|-")]
@@ -116,26 +108,42 @@ pub struct Arguments {
     #[arg(long)]
     call_site_info: bool,
 
-    /// Do not check the allocation
-    ///
-    /// The checker follows every value along all paths, and requires each instruction to read what it read before
-    /// allocation.
-    #[arg(long)]
-    no_check: bool,
-
-    /// Run LLVM's machine verifier on every function after allocation
-    #[arg(long)]
-    verify_llvm: bool,
-
-    /// Fail if a function cannot be allocated, instead of leaving it to LLVM's greedy allocator
-    #[arg(long)]
-    no_fallback: bool,
-
     #[command(flatten)]
     warnings: Warnings,
 
     #[command(flatten)]
     limits: Limits,
+
+}
+
+/// What is asked of allocation, whoever runs the compiler.
+#[derive(Args)]
+pub struct Allocation {
+    /// The allocator: one of chordal's own, or regalloc2's or LLVM's for comparison (`chordal list` shows all)
+    #[arg(long, value_name = "NAME", default_value = allocators::DEFAULT, value_parser = allocators::parse)]
+    pub allocator: &'static allocators::Entry,
+
+    /// Let the allocator use only these general-purpose registers
+    ///
+    /// The number of a published list (`chordal list` shows them), or names separated by commas, such as rax,rcx,rbx,rbp, or
+    /// `all`. Other registers still occur where the ABI or an instruction requires them. llvm-fast always uses all.
+    #[arg(long, value_name = "N|LIST", default_value = llvm::ALL_REGISTERS)]
+    pub registers: RegisterRequest,
+
+    /// Do not check the allocation
+    ///
+    /// The checker follows every value along all paths, and requires each instruction to read what it read before
+    /// allocation.
+    #[arg(long)]
+    pub no_check: bool,
+
+    /// Run LLVM's machine verifier on every function after allocation
+    #[arg(long)]
+    pub verify_llvm: bool,
+
+    /// Fail if a function cannot be allocated, instead of leaving it to LLVM's greedy allocator
+    #[arg(long)]
+    pub no_fallback: bool,
 
     #[command(flatten)]
     options: AllocatorOptions,
@@ -148,6 +156,9 @@ impl Arguments {
     fn name(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.input.display().to_string())
     }
+}
+
+impl Allocation {
 
     /// The allocator with its options.
     ///
@@ -198,32 +209,29 @@ impl Emit {
     }
 }
 
-/// Compiles a module: `module` if it is in memory, or else the input.
-pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure> {
+/// Compiles a module.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let destinations = destinations(arguments);
     let measured = arguments.stats.is_some() && !arguments.no_times;
     if measured {
         meter::enable();
     }
-    let allocator = arguments.configured().map_err(Failure::usage)?;
+    let allocator = arguments.allocation.configured().map_err(Failure::usage)?;
     let name = arguments.name();
     llvm::die_with_prefix(&format!("chordal: error: {name}: "));
     arguments.limits.watch(&name)?;
-    let source = match module {
-        Some(bytes) => Source::new(name.clone(), bytes),
-        None => Source::read(&arguments.input).map(|source| source.named(&name)),
-    };
+    let source = Source::read(&arguments.input).map(|source| source.named(&name));
     let source = source.with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
     // Only now complain about outputs: if the input is not a module at all, that is the better message.
     let (output, stats) = destinations?;
-    let registers = arguments.registers.resolve(module.target());
+    let registers = arguments.allocation.registers.resolve(module.target());
     let registers = registers.map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))?;
     let triple = module.triple();
     let steps = if matches!(allocator, Configured::Ours(_)) { 2 } else { 1 };
     let progress = Progress::new(steps * module.num_functions());
     let options = CompileOptions {
-        allocator: allocator.allocator(!arguments.no_check, stats.is_some()),
+        allocator: allocator.allocator(!arguments.allocation.no_check, stats.is_some()),
         output: match arguments.emit {
             Emit::Asm => Output::Assembly,
             Emit::Obj => Output::Object,
@@ -231,9 +239,9 @@ pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure
         sections: Sections { functions: arguments.function_sections, data: arguments.data_sections },
         relocation: arguments.relocation_model.map_or_else(Relocation::default, Relocation::from),
         tables: Tables { addrsig: arguments.addrsig, call_sites: arguments.call_site_info },
-        verify: arguments.verify_llvm,
+        verify: arguments.allocation.verify_llvm,
         registers,
-        fallback: !arguments.no_fallback,
+        fallback: !arguments.allocation.no_fallback,
         sizes: stats.is_some(),
         // Times are those of one function, and memory too, only if no other function is being compiled meanwhile.
         pace: if measured { Pace::InTurn } else { arguments.limits.pace() },
@@ -241,7 +249,7 @@ pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure
     };
     let compiled = llvm::compile(module, &options);
     progress.bar.finish_and_clear();
-    let command = options::command(arguments.allocator.name, &allocator);
+    let command = options::command(arguments.allocation.allocator.name, &allocator);
     let compiled = compiled.map_err(|error| defect::located(error, &output, &command));
     let compiled = compiled.map_err(|error| anyhow!(about(&name, &format!("{error:#}"))))?;
     warn(&name, &compiled, &arguments.warnings).map_err(|error| anyhow!(about(&name, &format!("{error:#}"))))?;
@@ -250,9 +258,16 @@ pub fn run(arguments: &Arguments, module: Option<Vec<u8>>) -> Result<(), Failure
     {
         eprintln!("chordal: {}: {summary}", printable(&name));
     }
-    let stats =
-        stats.map(|stats| Ok::<_, Failure>((stats, statistics(arguments, &allocator, options.registers, triple, &compiled)?)));
-    let stats = stats.transpose()?;
+    let subject = Subject {
+        allocator: arguments.allocation.allocator,
+        configured: &allocator,
+        registers: options.registers,
+        source: name,
+        directory: arguments.directory.clone(),
+        target: triple,
+    };
+    let time = (!arguments.no_times).then_some(compiled.time_ns);
+    let stats = stats.map(|to| anyhow::Ok((to, statistics(subject, compiled.functions, time)?))).transpose()?;
     // Statistics come last, so that they are never newer than the result that they describe.
     let results: Vec<_> = [(output, compiled.output)].into_iter().chain(stats).collect();
     Ok(output::write_all(&results)?)
@@ -330,16 +345,19 @@ fn certificate(total: &Counts) -> Option<String> {
     })
 }
 
-/// The statistics as JSON text.
-fn statistics(
-    arguments: &Arguments,
-    allocator: &Configured,
-    registers: Option<Vec<String>>,
-    target: String,
-    compiled: &Compiled,
-) -> Result<Vec<u8>, Failure> {
-    let mut functions = compiled.functions.clone();
-    if arguments.no_times {
+/// What statistics are about.
+pub struct Subject<'a> {
+    pub allocator: &'a allocators::Entry,
+    pub configured: &'a Configured,
+    pub registers: Option<Vec<String>>,
+    pub source: String,
+    pub directory: Option<String>,
+    pub target: String,
+}
+
+/// Statistics as JSON text; without a time of compilation, without any times.
+pub fn statistics(subject: Subject<'_>, mut functions: Vec<Function>, compilation_ns: Option<u64>) -> anyhow::Result<Vec<u8>> {
+    if compilation_ns.is_none() {
         for function in &mut functions {
             function.counts.forget_measurements();
         }
@@ -347,17 +365,17 @@ fn statistics(
     let statistics = Statistics {
         schema: SCHEMA.into(),
         chordal: env!("CARGO_PKG_VERSION").into(),
-        allocator: arguments.allocator.name.into(),
-        options: options::of(allocator),
-        registers,
-        source: arguments.name(),
-        directory: arguments.directory.clone(),
-        target,
-        compilation_ns: (!arguments.no_times).then_some(compiled.time_ns),
+        allocator: subject.allocator.name.into(),
+        options: options::of(subject.configured),
+        registers: subject.registers,
+        source: subject.source,
+        directory: subject.directory,
+        target: subject.target,
+        compilation_ns,
         total: Counts::total(&functions),
         functions,
     };
-    let mut text = serde_json::to_vec_pretty(&statistics).map_err(|error| anyhow!("statistics: {error}"))?;
+    let mut text = serde_json::to_vec_pretty(&statistics).context("statistics")?;
     text.push(b'\n');
     Ok(text)
 }

@@ -22,6 +22,14 @@ pub struct Limits {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     memory_limit: Option<u64>,
 
+    #[command(flatten)]
+    threads: Threads,
+}
+
+/// Which threads allocate, and when.
+#[derive(Args)]
+#[command(next_help_heading = "Limits")]
+pub struct Threads {
     /// Use at most this many threads [default: one for each processor]
     ///
     /// One thread is LLVM's; the others allocate registers meanwhile, in functions that LLVM has already passed. The result
@@ -38,7 +46,7 @@ pub struct Limits {
     in_turn: bool,
 }
 
-impl Limits {
+impl Threads {
     /// How functions follow each other, if nothing forbids allocating several at a time.
     pub fn pace(&self) -> Pace {
         match self.jobs {
@@ -46,6 +54,13 @@ impl Limits {
             None => Pace::default(),
             Some(threads) => Pace::Ahead { beside: usize::from(threads) - 1 },
         }
+    }
+}
+
+impl Limits {
+    /// How functions follow each other, if nothing forbids allocating several at a time.
+    pub fn pace(&self) -> Pace {
+        self.threads.pace()
     }
 
     /// From now on, ends the process with a message about the module when it exceeds a limit.

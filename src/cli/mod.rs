@@ -1,7 +1,6 @@
 //! The command line, one file for each subcommand.
 //!
-//! `allocators` is the table of allocators and `options` what each may be told; `cc` stands in for the drivers of clang and
-//! flang; `runs` makes the runs of `compare` and `paper`. A file of a subcommand has its arguments, whose comments are the
+//! `allocators` is the table of allocators and `options` what each may be told; `driver` finds clang and flang; `runs` makes the runs of `compare` and `paper`. A file of a subcommand has its arguments, whose comments are the
 //! help text, and the function that runs it.
 //!
 //! Requires: nothing of the input: whatever is wrong with it is a message.
@@ -11,18 +10,20 @@
 
 mod allocate;
 pub mod allocators;
+mod cargo;
 mod cc;
 mod choices;
 mod compare;
-mod compile;
+pub(crate) mod compile;
 mod count;
-mod defect;
+pub(crate) mod defect;
 mod diff;
+mod driver;
 mod hint;
-mod limits;
+pub(crate) mod limits;
 mod list;
 mod option_error;
-mod options;
+pub(crate) mod options;
 mod paper;
 mod runs;
 mod stats;
@@ -81,6 +82,7 @@ enum Command {
     Cxx(cc::Arguments),
     /// Stand in for flang in the same way
     Fc(cc::Arguments),
+    Cargo(cargo::Arguments),
     /// Show the allocators with their phases and options, and the register lists
     ///
     /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N. `chordal
@@ -89,13 +91,11 @@ enum Command {
 }
 
 /// Why a command did not do its work.
-enum Failure {
+pub(crate) enum Failure {
     /// The command line is wrong: exit status 2.
     Usage(String),
     /// The work failed: exit status 1.
     Work(anyhow::Error),
-    /// A command that chordal ran failed and has reported it: its exit status.
-    Reported(u8),
 }
 
 impl Failure {
@@ -137,7 +137,7 @@ fn show(help: &StyledStr) -> anyhow::Result<()> {
 
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
-        Command::Compile(arguments) => compile::run(arguments, None),
+        Command::Compile(arguments) => compile::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
         Command::Count(arguments) => count::run(arguments),
@@ -147,16 +147,8 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Cc(arguments) => cc::run(cc::Language::C, arguments),
         Command::Cxx(arguments) => cc::run(cc::Language::Cxx, arguments),
         Command::Fc(arguments) => cc::run(cc::Language::Fortran, arguments),
+        Command::Cargo(arguments) => cargo::run(arguments),
         Command::List => list::run(),
-    }
-}
-
-/// Runs `chordal compile` in this process, on a module in memory instead of the input that the words name.
-fn compile_words(words: &[String], module: Vec<u8>) -> Result<(), Failure> {
-    match Cli::try_parse_from(words) {
-        Ok(Cli { command: Command::Compile(arguments) }) => compile::run(&arguments, Some(module)),
-        Ok(_) => unreachable!("the words are those of another command"),
-        Err(error) => error.exit(),
     }
 }
 
@@ -164,7 +156,6 @@ fn compile_words(words: &[String], module: Vec<u8>) -> Result<(), Failure> {
 fn ended(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Reported(status)) => ExitCode::from(status),
         Err(Failure::Usage(message)) => Cli::command().error(ErrorKind::ValueValidation, message).exit(),
         Err(Failure::Work(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(Failure::Work(error)) => {

@@ -75,10 +75,6 @@ pub fn group(about: About) -> Option<&'static str> {
     GROUPS.iter().find(|(_, it)| *it == about).map(|(name, _)| *name)
 }
 
-/// Whether a flag of clang's, without `-W`, concerns warnings of code generation.
-pub fn concerns(flag: &str) -> bool {
-    parse(flag).is_ok()
-}
 
 /// A name that is no kind of warning.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -136,6 +132,5 @@ mod tests {
         assert_eq!(Warnings { flags, no_warnings: true }.severity(About::FrameSize), Severity::Hidden);
         let flags = vec![parse("error").expect("it is one"), parse("no-everything").expect("it is one")];
         assert_eq!(Warnings { flags, no_warnings: false }.severity(About::Other), Severity::Warning);
-        assert!(!concerns("unused") && !concerns("error=unused") && !concerns("no-error=") && concerns("no-inline-asm"));
     }
 }

@@ -1,7 +1,9 @@
 #include "allocation.h"
 #include "apply.h"
+#include "fallback.h"
 #include "unwind.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/IR/Module.h"
 
@@ -27,8 +29,6 @@ public:
   bool runOnMachineFunction(MachineFunction &MF) override {
     const MachineBlockFrequencyInfo &MBFI = getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI();
     R.Selected.emplace_back(MF, MBFI);
-    if (R.fallsBack(MF))
-      return false;
     chordal_meter_start();
     uint64_t Start = nanoseconds();
     MF.getRegInfo().freezeReservedRegs();
@@ -68,14 +68,22 @@ public:
   static char ID;
   TakeBack(Run &R, std::shared_ptr<Waiting> Exports) : MachineFunctionPass(ID), R(R), Exports(Exports) {}
   StringRef getPassName() const override { return "chordal register allocation: take back"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.addRequired<TargetPassConfig>();
+    MachineFunctionPass::getAnalysisUsage(AU);
+  }
 
   bool runOnMachineFunction(MachineFunction &MF) override {
-    if (R.fallsBack(MF))
-      return false;
     if (Exports->empty())
       report_fatal_error("function " + MF.getName() + ": LLVM has made it when all others were selected: only --in-turn can do it");
     ChAnswer Answer = {};
     R.Callbacks.answer(R.Callbacks.user, &Answer);
+    if (Answer.outcome == CH_LEFT) {
+      Target &T = Exports->front().T;
+      Exports->pop_front();
+      leave(MF, T, Answer.reason);
+      return true;
+    }
     uint64_t Start = nanoseconds();
     Applied Result = {};
     Export &E = Exports->front();
@@ -92,6 +100,15 @@ public:
   }
 
 private:
+  // Leaves a function to LLVM's greedy allocator.
+  void leave(MachineFunction &MF, Target &T, ChStr Reason) {
+    R.Left.insert(&MF.getFunction());
+    reportFallback(MF, StringRef(Reason.data, Reason.size));
+    allocateGreedily(MF, T, getAnalysis<MachineModuleInfoWrapperPass>(), getAnalysis<TargetPassConfig>());
+    std::string Report = R.Options.verify ? verify(MF, "after LLVM's allocator") : "";
+    R.Callbacks.allocated(R.Callbacks.user, str(MF.getName()), 0, str(Report));
+  }
+
   Run &R;
   std::shared_ptr<Waiting> Exports;
 };

@@ -27,10 +27,16 @@ impl Arrays {
         }
     }
 
+    /// No allocation: the outcome, and why the function is left to LLVM, if it is.
+    pub fn none(outcome: ffi::Outcome, reason: &str) -> ffi::Answer {
+        ffi::Answer { outcome: outcome as u32, reason: ffi::Str::new(reason.as_bytes()), ..Arrays::default().answer() }
+    }
+
     /// The bridge's view of the arrays.
     pub fn answer(&self) -> ffi::Answer {
         ffi::Answer {
             outcome: ffi::Outcome::Allocated as u32,
+            reason: ffi::Str::new(b""),
             locations: self.locations.as_ptr(),
             edits: self.edits.as_ptr(),
             num_edits: self.edits.len(),

@@ -183,12 +183,14 @@ typedef struct {
 // The goal that the program sets for a function's code: that it is fast, or small if that costs little, or as small as possible.
 enum ChGoal { CH_SPEED = 0, CH_SIZE = 1, CH_LEAST_SIZE = 2 };
 
-enum ChOutcome { CH_FAILED = 0, CH_ALLOCATED = 1 };
+// What becomes of a function: it has no code, which is an error; it is allocated; it is left to LLVM's greedy allocator.
+enum ChOutcome { CH_FAILED = 0, CH_ALLOCATED = 1, CH_LEFT = 2 };
 
 // An allocation. A location is a register, or ~slot if it is negative. INT32_MIN is no location: that of an operand of a dropped
 // instruction, or of a variable that the debugger cannot find.
 typedef struct {
   uint32_t outcome;         // a ChOutcome
+  ChStr reason;             // why the function is left to LLVM
   const int32_t *locations; // one for each operand
   const ChEdit *edits;
   size_t num_edits;
@@ -253,8 +255,8 @@ typedef struct {
 // Where in a block the stack object of a callee-saved register holds the caller's content: at the head, within it, at its end.
 enum ChSavedFlags { CH_SAVED_ARRIVING = 1, CH_SAVED_WITHIN = 2, CH_SAVED_LEAVING = 4 };
 
-// Who allocates: we, or an allocator of LLVM.
-enum ChAllocator { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4 };
+// Who allocates: we, an allocator of LLVM, or, in the plug-in, LLVM as it would without us.
+enum ChAllocator { CH_OURS = 0, CH_GREEDY = 1, CH_BASIC = 2, CH_PBQP = 3, CH_FAST = 4, CH_NOBODY = 5 };
 
 // Where code will be in memory: as the module says, or anywhere if it does not say; where the linker puts it; anywhere.
 enum ChRelocation { CH_AS_MODULE_SAYS = 0, CH_STATIC = 1, CH_PIC = 2 };
@@ -276,7 +278,7 @@ typedef struct {
   uint32_t verify;         // run LLVM's machine verifier after allocation
   const ChStr *excluded;   // registers that LLVM's allocator may not use
   size_t num_excluded;
-  const ChStr *fallback;   // functions that are left to LLVM's greedy allocator, with all registers (not with CH_FAST)
+  const ChStr *fallback;   // of LLVM's allocators but CH_FAST: functions that are left to LLVM's greedy allocator, with all registers
   size_t num_fallback;
 } ChOptions;
 
@@ -332,6 +334,36 @@ int ch_sizes(void *module, uint32_t relocation, ChStr assembly, const ChCallback
 // Writes the pass that LLVM runs on this thread, and the function that it runs on, into a buffer. Returns the length, 0 if they are
 // not known. A signal handler may call it, to say what crashed.
 size_t ch_doing(char *buffer, size_t size);
+
+// --- The plug-in: a process of LLVM's generates code, and our allocation is in it.
+
+// How severe a message about a module is.
+enum ChSeverity { CH_ERROR = 0, CH_WARN = 1 };
+
+// The other side of the plug-in. A guest is a module whose code is being generated.
+typedef struct {
+  // Begins with a module for a target, before anything else is known about it. Fills the options and the callbacks, which live until
+  // `end`. `whole` is a bool: the thread generates the code of this module only.
+  void *(*begin)(ChStr triple, uint32_t whole, ChOptions *options, ChCallbacks *callbacks);
+  // Looks at the module (an LLVMModuleRef) before code generation.
+  void (*look)(void *guest, void *module);
+  // All functions are done. `report` is called with each message about the module, a ChSeverity and a text.
+  void (*finish)(void *guest, void *user, void (*report)(void *user, uint32_t severity, ChStr text));
+  // The guest is of no use any more.
+  void (*end)(void *guest);
+} ChHost;
+
+// The plug-in's own options of LLVM's command line (-mllvm).
+enum ChOption { CH_OPTION_ALLOCATOR = 0, CH_OPTION_REGISTERS = 1, CH_OPTION_OPTIONS = 2, CH_OPTION_STATS = 3 };
+
+// The value of such an option (a ChOption), empty if it is not given.
+ChStr ch_option(uint32_t option);
+
+// Has our allocation take part in all code that LLVM generates in this process from now on. To be called once.
+void ch_join(const ChHost *host);
+
+// The callback of a plug-in that generates the code of a whole module: parameters and result are those of LLVM's PreCodeGenCallback.
+uint8_t ch_generate_whole(void *module, void *target_machine, uint32_t file_type, void *stream);
 
 // Sets up LLVM's target and routes LLVM's fatal errors to `fatal`, which must not return. To be called once.
 void ch_initialise(void (*fatal)(ChStr message));

@@ -5,7 +5,7 @@ use super::ffi;
 use super::jobs::{Failed, Ours, Workers};
 use super::module::{Module, ReadError, Source, Target, one_line};
 use super::places;
-use super::session::Session;
+use super::session::{Session, Task};
 use crate::allocate::failure::Failure;
 use crate::measure::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
@@ -180,8 +180,8 @@ fn others(more: usize) -> String {
     if more == 0 { String::new() } else { format!(" (and {more} more functions)") }
 }
 
-/// Compiles a module. Functions that the allocator cannot do are left to LLVM's greedy allocator, if that is allowed, and the
-/// module is compiled again. [`Function::fallback`] says why.
+/// Compiles a module. Functions that the allocator cannot do are left to LLVM's greedy allocator, if that is allowed (for an
+/// allocator of LLVM's, the module is compiled again). [`Function::fallback`] says why.
 ///
 /// # Errors
 /// If a function cannot be allocated and may not be left to LLVM, if there is a defect, or if LLVM reports an error.
@@ -208,12 +208,6 @@ pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compi
         };
         enter_sizes(&sizes, &mut generated.functions);
     }
-    for Failed { name, failure, .. } in &fallbacks {
-        if let Some(function) = generated.functions.iter_mut().find(|function| function.name == *name) {
-            function.fallback = Some(failure.to_string());
-            function.counts.fallbacks = 1;
-        }
-    }
     warnings.append(&mut generated.warnings);
     Ok(Compiled { output: generated.output, functions: generated.functions, warnings, time_ns })
 }
@@ -223,17 +217,17 @@ impl CompileOptions<'_> {
         let fast = matches!(self.allocator, Allocator::Llvm(Stock { algorithm: Algorithm::Fast, .. }));
         self.fallback && !fast
     }
+}
 
-    /// The general-purpose registers of a target that the allocator may not use.
-    fn excluded(&self, target: Target) -> Vec<ffi::Str> {
-        let Some(kept) = &self.registers else { return Vec::new() };
-        let all = target.general_registers().iter();
-        all.filter(|&name| !kept.iter().any(|kept| kept == name)).map(|name| ffi::Str::new(name.as_bytes())).collect()
-    }
+/// The general-purpose registers of a target that the allocator may not use.
+pub(super) fn excluded(registers: Option<&[String]>, target: Target) -> Vec<ffi::Str> {
+    let Some(kept) = registers else { return Vec::new() };
+    let all = target.general_registers().iter();
+    all.filter(|&name| !kept.iter().any(|kept| kept == name)).map(|name| ffi::Str::new(name.as_bytes())).collect()
 }
 
 /// Returns an error if one of the failures is not acceptable.
-fn refuse(failures: &[Failed], wanted: impl Fn(&Failed) -> bool) -> Result<(), CompileError> {
+pub(super) fn refuse(failures: &[Failed], wanted: impl Fn(&Failed) -> bool) -> Result<(), CompileError> {
     let mut refused = failures.iter().filter(|&failed| wanted(failed));
     match refused.next() {
         Some(failed) => Err(CompileError::Failed { failed: failed.clone(), more: refused.count() }),
@@ -277,8 +271,15 @@ fn generate(
         Allocator::Ours(ours) => (ffi::Allocator::Ours as u32, false, ours.separate_saves),
         Allocator::Llvm(Stock { algorithm, schedule }) => (algorithm as u32, schedule, false),
     };
-    let mut session = Session::new(workers, options.registers.as_deref(), options.progress);
-    let excluded = options.excluded(module.target());
+    let task = Task {
+        workers,
+        registers: options.registers.as_deref(),
+        fallback: options.may_fall_back(),
+        progress: options.progress,
+    };
+    let mut session = Session::new(task);
+    let excluded = excluded(options.registers.as_deref(), module.target());
+    session.left.extend(fallbacks.iter().map(|failed| (failed.name.clone(), failed.failure.to_string())));
     let fallbacks: Vec<ffi::Str> = fallbacks.iter().map(|failed| ffi::Str::new(failed.name.as_bytes())).collect();
     let flat = ffi::Options {
         ahead: u32::from(options.pace != Pace::InTurn),
@@ -297,7 +298,7 @@ fn generate(
         fallback: fallbacks.as_ptr(),
         num_fallback: fallbacks.len(),
     };
-    let mut places = places::of(module);
+    let mut places = places::of(module.functions());
     let start = Instant::now();
     // SAFETY: the module, the options and the session are alive during the call.
     let status = during(Stage::Generating, || unsafe { ffi::ch_codegen(module.as_mut_ptr(), &flat, &session.callbacks()) });
@@ -306,16 +307,7 @@ fn generate(
         check(&session, status)?;
     }
     let (mut output, warnings) = (std::mem::take(&mut session.output), std::mem::take(&mut session.warnings));
-    let counted = std::mem::take(&mut session.functions).into_iter();
-    let functions = counted
-        .map(|(name, counts)| Function {
-            place: places.remove(&name),
-            fallback: None,
-            degraded: session.degraded.remove(&name).unwrap_or_default(),
-            name,
-            counts,
-        })
-        .collect();
+    let functions = session.take_functions(&mut places);
     let sizes = if !options.sizes || !session.failures.is_empty() {
         None
     } else if options.output == Output::Object {
@@ -327,7 +319,7 @@ fn generate(
 }
 
 /// Turns LLVM's complaints into an error.
-fn check(session: &Session<'_>, status: i32) -> Result<(), CompileError> {
+pub(super) fn check(session: &Session<'_>, status: i32) -> Result<(), CompileError> {
     if let [(name, report), rest @ ..] = &session.verifier_reports[..] {
         let reason = format!("LLVM's machine verifier rejects the allocation: {}", complaint(report));
         return Err(CompileError::Function { name: name.clone(), reason, more: rest.len() });
@@ -346,7 +338,7 @@ fn complaint(report: &str) -> String {
 }
 
 /// Reads the sizes of the functions' symbols in an object file.
-fn sizes_in(object: &[u8]) -> Result<Sizes, CompileError> {
+pub(super) fn sizes_in(object: &[u8]) -> Result<Sizes, CompileError> {
     let elf = object::File::parse(object)?;
     let functions = elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
     Ok(functions
@@ -358,7 +350,7 @@ fn sizes_in(object: &[u8]) -> Result<Sizes, CompileError> {
 ///
 /// LLVM's lexer looks at the byte after the text, which has to be zero: whatever else is there may keep it from ever ending.
 fn sizes_of_text(module: &Module<'_>, options: &CompileOptions<'_>, assembly: &mut Vec<u8>) -> Option<Sizes> {
-    let mut session = Session::new(None, None, &|_| ());
+    let mut session = Session::new(Task::default());
     assembly.push(0);
     let text = &assembly[..assembly.len() - 1];
     // SAFETY: the module, the text and the session are alive during the call.
@@ -378,7 +370,7 @@ fn sizes_of_object(source: &Source, options: &CompileOptions<'_>, fallbacks: &[F
 }
 
 /// Enters the sizes that are known into the functions' counts.
-fn enter_sizes(sizes: &Sizes, functions: &mut [Function]) {
+pub(super) fn enter_sizes(sizes: &Sizes, functions: &mut [Function]) {
     for function in functions {
         let mangled = function.name.strip_prefix('\u{1}').unwrap_or(&function.name);
         function.counts.fixed.bytes = sizes.get(mangled).or_else(|| sizes.get(&format!(".L{mangled}"))).copied();

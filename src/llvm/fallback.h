@@ -1,4 +1,4 @@
-// Runs passes of LLVM on the functions that are left to LLVM's allocator.
+// Leaves functions to LLVM's greedy allocator.
 #ifndef CHORDAL_FALLBACK_H
 #define CHORDAL_FALLBACK_H
 
@@ -7,9 +7,17 @@
 
 namespace chordal {
 
-// A pass that runs LLVM's `ForFallback` on the functions that are left to LLVM's allocator, and `ForOthers`, if given, on all
-// others.
-llvm::FunctionPass *createChoice(Run &R, llvm::Pass *ForFallback, llvm::Pass *ForOthers = nullptr);
+// Allocates a function that is in SSA form by LLVM's passes, whatever pipeline it is in. `MachineModuleInfo` and `Config` are the
+// passes of these names in that pipeline.
+void allocateGreedily(llvm::MachineFunction &MF, Target &T, llvm::ImmutablePass &MachineModuleInfo,
+                      llvm::ImmutablePass &Config);
+
+// Reports to the compiler that this happens: a remark with the function's place.
+void reportFallback(const llvm::MachineFunction &MF, llvm::StringRef Reason);
+
+// A pass of a pipeline with one of LLVM's allocators: it runs `ForFallback` on the functions that are left to the greedy one, and
+// `ForOthers` on all others.
+llvm::FunctionPass *createChoice(Run &R, llvm::Pass *ForFallback, llvm::Pass *ForOthers);
 
 } // namespace chordal
 #endif

@@ -62,9 +62,11 @@ enums! {
     Role: u16 { Use = 0, Def = 1, EarlyDef = 2 }
     EditKind: u8 { Load = 0, Store = 1, Move = 2, Exchange = 3, Xor = 4, Rematerialise = 5, Perform = 6, StoreConstant = 7 }
     Goal: u32 { Speed = 0, Size = 1, LeastSize = 2 }
-    Outcome: u32 { Failed = 0, Allocated = 1 }
+    Outcome: u32 { Failed = 0, Allocated = 1, Left = 2 }
+    Severity: u32 { Error = 0, Warn = 1 }
+    Option: u32 { Allocator = 0, Registers = 1, Options = 2, Stats = 3 }
     EdgeKind: u32 { Plain = 0, Splittable = 1, Inner = 2 }
-    Allocator: u32 { Ours = 0, Greedy = 1, Basic = 2, Pbqp = 3, Fast = 4 }
+    Allocator: u32 { Ours = 0, Greedy = 1, Basic = 2, Pbqp = 3, Fast = 4, Nobody = 5 }
     Relocation: u32 { AsModuleSays = 0, Static = 1, Pic = 2 }
     Warning: u32 { Other = 0, FrameSize = 1, Call = 2, InlineAsm = 3 }
     ReadMessage: u32 { Invalid = 0, Broken = 1, Index = 2, Warning = 3 }
@@ -284,6 +286,7 @@ pub struct Slot {
 #[repr(C)]
 pub struct Answer {
     pub outcome: u32,
+    pub reason: Str,
     pub locations: *const i32,
     pub edits: *const Edit,
     pub num_edits: usize,
@@ -406,6 +409,16 @@ pub struct Callbacks {
     pub emit: extern "C" fn(*mut c_void, Str),
 }
 
+pub type Report = extern "C" fn(*mut c_void, u32, Str);
+
+#[repr(C)]
+pub struct Host {
+    pub begin: extern "C" fn(Str, u32, *mut Options, *mut Callbacks) -> *mut c_void,
+    pub look: extern "C" fn(*mut c_void, *mut c_void),
+    pub finish: extern "C" fn(*mut c_void, *mut c_void, Report),
+    pub end: extern "C" fn(*mut c_void),
+}
+
 #[repr(C)]
 pub struct Reader {
     pub user: *mut c_void,
@@ -416,6 +429,9 @@ unsafe extern "C" {
     pub fn ch_read(context: *mut c_void, name: Str, bytes: Str, reader: *const Reader) -> *mut c_void;
     pub fn ch_codegen(module: *mut c_void, options: *const Options, callbacks: *const Callbacks) -> i32;
     pub fn ch_sizes(module: *mut c_void, relocation: u32, assembly: Str, callbacks: *const Callbacks) -> i32;
+    pub fn ch_join(host: *const Host);
+    pub fn ch_generate_whole(module: *mut c_void, machine: *mut c_void, file_type: u32, stream: *mut c_void) -> u8;
+    pub fn ch_option(option: u32) -> Str;
     pub fn ch_doing(buffer: *mut u8, size: usize) -> usize;
     pub fn ch_initialise(fatal: extern "C" fn(Str));
 }

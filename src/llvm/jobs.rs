@@ -9,7 +9,7 @@ use crate::machine::{Edit, Function, Overlay, print};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread;
 use std::time::Instant;
@@ -103,11 +103,13 @@ fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
     to.elimination = report.elimination;
 }
 
+/// A job, and where its outcome goes.
+type Sent = (Job, SyncSender<Outcome>);
+
 /// The threads that allocate: others, or the asking one if the others have enough to do.
 pub struct Workers<'w> {
     ours: Ours<'w>,
-    /// Jobs, and where their outcomes go.
-    jobs: SyncSender<(Job, SyncSender<Outcome>)>,
+    jobs: SyncSender<Sent>,
 }
 
 /// The number of functions that may wait for each thread. LLVM is faster at some times, and allocation at others. The more
@@ -124,25 +126,31 @@ impl<'w> Workers<'w> {
     /// # Errors
     /// If the system makes no more threads.
     pub fn with<T>(ours: Ours<'w>, threads: usize, run: impl FnOnce(Workers<'w>) -> T) -> io::Result<T> {
-        let (jobs, todo) = mpsc::sync_channel::<(Job, SyncSender<Outcome>)>(threads * WAITING);
-        let todo = Mutex::new(todo);
-        let next = || todo.lock().ok()?.recv().ok();
-        let work = || {
-            while let Some((job, done)) = next() {
-                // (If LLVM has given up, nobody receives the outcome.)
-                let _ = done.send(job.run(ours));
-            }
-        };
+        let (jobs, todo) = queue(threads);
         thread::scope(|scope| {
             for _ in 0..threads {
-                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)?;
+                thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || work(ours, &todo))?;
             }
             Ok(run(Workers { ours, jobs }))
         })
     }
 
-    /// Starts a job, or passes its failure on. The outcome can be received.
-    pub fn start(&self, job: Result<Job, Failed>) -> Receiver<Outcome> {
+    /// The threads themselves. They end when nobody can start a job any more.
+    ///
+    /// # Errors
+    /// If the system makes no more threads.
+    pub fn start(ours: Ours<'static>, threads: usize) -> io::Result<Workers<'static>> {
+        let (jobs, todo) = queue(threads);
+        let todo = Arc::new(todo);
+        for _ in 0..threads {
+            let todo = todo.clone();
+            thread::Builder::new().stack_size(STACK).spawn(move || work(ours, &todo))?;
+        }
+        Ok(Workers { ours, jobs })
+    }
+
+    /// Does a job, or passes its failure on. The outcome can be received.
+    pub fn begin(&self, job: Result<Job, Failed>) -> Receiver<Outcome> {
         // (A channel without a bound would allocate room for thirty outcomes.)
         let (done, outcome) = mpsc::sync_channel(1);
         let sent = match job {
@@ -154,5 +162,19 @@ impl<'w> Workers<'w> {
         };
         sent.expect("the receiver is here");
         outcome
+    }
+}
+
+fn queue(threads: usize) -> (SyncSender<Sent>, Mutex<Receiver<Sent>>) {
+    let (jobs, todo) = mpsc::sync_channel(threads * WAITING);
+    (jobs, Mutex::new(todo))
+}
+
+/// Does jobs until there will be no more.
+fn work(ours: Ours<'_>, todo: &Mutex<Receiver<Sent>>) {
+    let next = || todo.lock().ok()?.recv().ok();
+    while let Some((job, done)) = next() {
+        // (If LLVM has given up, nobody receives the outcome.)
+        let _ = done.send(job.run(ours));
     }
 }

@@ -7,6 +7,7 @@ mod contract;
 mod fatal;
 mod ffi;
 pub mod foreign;
+pub mod guest;
 mod import;
 mod jobs;
 mod module;
@@ -29,6 +30,9 @@ pub use variables::{unpromoted, without_phis};
 pub fn version() -> (u32, u32, u32) {
     inkwell::support::get_llvm_version()
 }
+
+/// The version of LLVM that this was built for: major, minor.
+pub const BUILT_FOR: (u32, u32) = (22, 1);
 
 /// Sets LLVM up, once.
 fn initialise() {

@@ -1,7 +1,7 @@
 // Runs LLVM's code generation pipeline with our allocation, or LLVM's own, in it.
+#include "pipeline.h"
 #include "allocation.h"
 #include "count.h"
-#include "fallback.h"
 #include "stock.h"
 #include "target_machine.h"
 #include "wrap.h"
@@ -11,7 +11,6 @@
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
-#include "llvm/CodeGen/RegAllocRegistry.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -87,29 +86,14 @@ private:
 };
 char Count::ID = 0;
 
-// RegisterRegAlloc takes functions without a context.
-Run *CurrentRun;
-FunctionPass *createNothing() { return new Nothing(); }
-FunctionPass *createFallbackAllocator() { return createChoice(*CurrentRun, createGreedyRegisterAllocator()); }
-
-// Replaces the passes between SSA machine code and physical registers, apart from the allocator itself: our allocation does the
-// work of all of them. LiveVariables is an analysis of SSA code, which cannot skip a function. The passes after it do without it.
-void replacePasses(TargetPassConfig &TPC, Run &R) {
-  TPC.disablePass(&LiveVariablesID);
-  for (AnalysisID Replaced :
-       {AnalysisID(&PHIEliminationID), AnalysisID(&TwoAddressInstructionPassID), AnalysisID(&RegisterCoalescerID),
-        AnalysisID(&RenameIndependentSubregsID), AnalysisID(&MachineSchedulerID), AnalysisID(&VirtRegRewriterID),
-        AnalysisID(&StackSlotColoringID)})
-    if (R.Options.num_fallback)
-      TPC.substitutePass(Replaced, IdentifyingPassPtr(createChoice(R, Pass::createPass(Replaced))));
-    else
-      TPC.disablePass(Replaced);
-}
-
+// Replaces the passes between SSA machine code and physical registers: our allocation does the work of all of them.
 void configureOurs(TargetPassConfig &TPC, Run &R) {
-  CurrentRun = &R;
-  RegisterRegAlloc::setDefault(R.Options.num_fallback ? createFallbackAllocator : createNothing);
-  replacePasses(TPC, R);
+  useAllocator(new Nothing());
+  for (AnalysisID Replaced :
+       {AnalysisID(&LiveVariablesID), AnalysisID(&PHIEliminationID), AnalysisID(&TwoAddressInstructionPassID),
+        AnalysisID(&RegisterCoalescerID), AnalysisID(&RenameIndependentSubregsID), AnalysisID(&MachineSchedulerID),
+        AnalysisID(&VirtRegRewriterID), AnalysisID(&StackSlotColoringID)})
+    TPC.disablePass(Replaced);
   insertAllocation(TPC, R);
   if (R.Options.separate_saves) {
     TPC.substitutePass(&ShrinkWrapID, IdentifyingPassPtr(createWrap(R, Pass::createPass(&ShrinkWrapID))));
@@ -117,22 +101,13 @@ void configureOurs(TargetPassConfig &TPC, Run &R) {
   }
 }
 
-void configure(TargetPassConfig &TPC, Run &R) {
-  // LLVM's options belong to the process: an earlier run may have changed them.
-  setOption("optimize-regalloc", cl::BOU_UNSET);
-  x86::configure(R.Options.allocator == CH_GREEDY || R.Options.num_fallback);
-  if (R.Options.allocator == CH_OURS)
-    configureOurs(TPC, R);
-  else
-    configureStock(TPC, R);
-  TPC.insertPass(&PrologEpilogCodeInserterID, IdentifyingPassPtr(new Weigh(R)));
-}
-
-// LLVM's options and its default allocator belong to the process, and are read while passes are created, so only one module at a
-// time is configured.
+// LLVM's options belong to the process, and are read while passes are created, so only one module at a time is configured.
 bool addPasses(TargetPassConfig &TPC, Run &R) {
   static std::mutex Configuring;
   std::lock_guard<std::mutex> Guard(Configuring);
+  // An earlier run may have changed them.
+  setOption("optimize-regalloc", R.Options.allocator == CH_FAST ? cl::BOU_FALSE : cl::BOU_UNSET);
+  x86::configure(R.Options.allocator == CH_GREEDY || R.Options.num_fallback);
   configure(TPC, R);
   if (TPC.addISelPasses())
     return false;
@@ -153,7 +128,6 @@ bool generate(Module &M, TargetMachine &TM, Run &R, raw_pwrite_stream &Out) {
   PM.add(MMIWP);
   if (!addPasses(*TPC, R))
     return false;
-  PM.add(new Count(R));
   auto Type = R.Options.object ? CodeGenFileType::ObjectFile : CodeGenFileType::AssemblyFile;
   if (TM.addAsmPrinter(PM, Out, nullptr, Type, MMIWP->getMMI().getContext()))
     return false;
@@ -165,6 +139,17 @@ bool generate(Module &M, TargetMachine &TM, Run &R, raw_pwrite_stream &Out) {
 void (*FatalHandler)(ChStr);
 
 } // namespace
+
+void configure(TargetPassConfig &TPC, Run &R) {
+  if (R.Options.allocator == CH_OURS)
+    configureOurs(TPC, R);
+  else
+    configureStock(TPC, R);
+  TPC.insertPass(&PrologEpilogCodeInserterID, IdentifyingPassPtr(new Weigh(R)));
+  // The last pass in front of the printer.
+  TPC.insertPass(&UnpackMachineBundlesID, IdentifyingPassPtr(new Count(R)));
+}
+
 } // namespace chordal
 
 using namespace chordal;

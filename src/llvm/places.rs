@@ -1,6 +1,5 @@
 //! The places of functions in their sources, from a module's debug information.
 
-use super::module::Module;
 use crate::measure::stats::Place;
 use inkwell::llvm_sys::debuginfo::{
     LLVMDIFileGetDirectory, LLVMDIFileGetFilename, LLVMDIScopeGetFile, LLVMDISubprogramGetLine, LLVMGetSubprogram,
@@ -13,9 +12,9 @@ use std::ffi::{OsStr, c_char, c_uint};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// The places of a module's functions, by name. Functions without debug information have none.
-pub fn of(module: &Module<'_>) -> HashMap<String, Place> {
-    let of_each = module.functions().filter_map(|function| {
+/// The places of functions, by name. Functions without debug information have none.
+pub fn of<'m>(functions: impl Iterator<Item = FunctionValue<'m>>) -> HashMap<String, Place> {
+    let of_each = functions.filter_map(|function| {
         let name = function.get_name().to_string_lossy().into_owned();
         Some((name, place(function)?))
     });

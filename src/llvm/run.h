@@ -4,6 +4,7 @@
 
 #include "target.h"
 #include "weigh.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,6 +47,8 @@ struct Run {
   std::deque<Selection> Selected = {};
   // The weights of the current function.
   ChWeights Weights = {};
+  // The functions that our allocator has left to LLVM's.
+  llvm::SmallPtrSet<const llvm::Function *, 4> Left = {};
   // The callee-saved registers of the current function that its prologue does not save.
   llvm::SmallVector<SeparateSave, 8> Separate = {};
 
@@ -59,8 +62,8 @@ struct Run {
   }
 
   bool fallsBack(const llvm::MachineFunction &MF) const {
-    return llvm::any_of(llvm::ArrayRef(Options.fallback, Options.num_fallback),
-                        [&](ChStr Name) { return MF.getName() == llvm::StringRef(Name.data, Name.size); });
+    auto IsNamed = [&](ChStr Name) { return MF.getName() == llvm::StringRef(Name.data, Name.size); };
+    return Left.contains(&MF.getFunction()) || llvm::any_of(llvm::ArrayRef(Options.fallback, Options.num_fallback), IsNamed);
   }
 
   // An allocator's error concerns its function. Another allocator may do better.

@@ -11,7 +11,7 @@ use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
 use crate::allocate::shrink_wrap;
 use crate::machine::{Function, RegisterFile, parse, print, validate};
 use crate::measure::meter;
-use crate::measure::stats::{self, Counts};
+use crate::measure::stats::{self, Counts, Place};
 use indexmap::IndexMap;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
@@ -44,18 +44,36 @@ impl Files {
 /// The flags of the bridge in the order of [`shrink_wrap::Saved`].
 const SAVED: [SavedFlags; 3] = [SavedFlags::ARRIVING, SavedFlags::WITHIN, SavedFlags::LEAVING];
 
+/// What a run of the code generator is asked for.
+pub struct Task<'o> {
+    /// The threads that allocate, unless one of LLVM's allocators does.
+    pub workers: Option<Workers<'o>>,
+    /// The general-purpose registers that the allocator may use; `None` for all.
+    pub registers: Option<&'o [String]>,
+    /// Whether functions that cannot be allocated are left to LLVM.
+    pub fallback: bool,
+    /// It is told the name of each function when it is imported, and when it is done.
+    pub progress: &'o dyn Fn(&str),
+}
+
+/// Only to listen.
+impl Default for Task<'_> {
+    fn default() -> Self {
+        Task { workers: None, registers: None, fallback: false, progress: &|_| () }
+    }
+}
+
 /// One run of the code generator: its task, and its results so far.
 pub struct Session<'o> {
-    /// The threads that allocate, unless one of LLVM's allocators does.
-    workers: Option<Workers<'o>>,
-    registers: Option<&'o [String]>,
-    progress: &'o dyn Fn(&str),
+    task: Task<'o>,
     files: Vec<Files>,
     /// The function that has been imported last.
     imported: Option<Result<Job, Failed>>,
     /// The results that the bridge has not asked for yet, in order.
     pending: VecDeque<Receiver<Outcome>>,
     answer: Arrays,
+    /// Why functions are left to LLVM, by function.
+    pub left: HashMap<String, String>,
     /// The functions that could not be allocated, in order.
     pub failures: Vec<Failed>,
     /// Reports of LLVM's machine verifier, by function.
@@ -75,17 +93,14 @@ pub struct Session<'o> {
 }
 
 impl<'o> Session<'o> {
-    /// A session that allocates, or that only listens to LLVM's own allocator. `progress` is told the name of each function when
-    /// it is imported, and when it is done.
-    pub fn new(workers: Option<Workers<'o>>, registers: Option<&'o [String]>, progress: &'o dyn Fn(&str)) -> Self {
+    pub fn new(task: Task<'o>) -> Self {
         Session {
-            workers,
-            registers,
-            progress,
+            task,
             files: Vec::new(),
             imported: None,
             pending: VecDeque::new(),
             answer: Arrays::default(),
+            left: HashMap::new(),
             failures: Vec::new(),
             verifier_reports: Vec::new(),
             functions: IndexMap::new(),
@@ -124,7 +139,7 @@ impl<'o> Session<'o> {
         let start = Instant::now();
         let imported = guarded(|| unsafe { self.model(flat) });
         let name = unsafe { flat.name.text() };
-        (self.progress)(&name);
+        (self.task.progress)(&name);
         let imported = imported.map_err(|failure| Failed { name, failure, text: None });
         self.imported = Some(imported.map(|function| Job { function, import_ns: flat.import_ns + nanoseconds(start) }));
     }
@@ -132,8 +147,8 @@ impl<'o> Session<'o> {
     /// Starts the allocation of the function that has been imported last.
     fn allocate(&mut self) {
         let imported = self.imported.take().expect("the bridge has a function imported before it is allocated");
-        let workers = self.workers.as_ref().expect("the bridge asks for allocations only where there is an allocator");
-        self.pending.push_back(workers.start(imported));
+        let workers = self.task.workers.as_ref().expect("the bridge asks for allocations only where there is an allocator");
+        self.pending.push_back(workers.begin(imported));
     }
 
     /// The answer about the first function that has not been asked about. Its arrays live in `self` until the next call.
@@ -148,12 +163,27 @@ impl<'o> Session<'o> {
                 self.answer = answer;
                 self.answer.answer()
             }
+            Err(Failed { name, failure: Failure::Unsupported(why), .. }) if self.task.fallback => {
+                let reason = self.left.entry(name).or_insert(why.to_string());
+                Arrays::none(ffi::Outcome::Left, reason)
+            }
             Err(failed) => {
                 self.failures.push(failed);
-                self.answer = Arrays::default();
-                ffi::Answer { outcome: ffi::Outcome::Failed as u32, ..self.answer.answer() }
+                Arrays::none(ffi::Outcome::Failed, "")
             }
         }
+    }
+
+    /// The functions that have been counted, in their order.
+    pub fn take_functions(&mut self, places: &mut HashMap<String, Place>) -> Vec<stats::Function> {
+        let counted = std::mem::take(&mut self.functions).into_iter();
+        let function = |(name, mut counts): (String, Counts)| {
+            let fallback = self.left.remove(&name);
+            counts.fallbacks = fallback.is_some().into();
+            let degraded = self.degraded.remove(&name).unwrap_or_default();
+            stats::Function { place: places.remove(&name), fallback, degraded, name, counts }
+        };
+        counted.map(function).collect()
     }
 
     /// # Safety
@@ -163,7 +193,7 @@ impl<'o> Session<'o> {
         // A function that cannot be handed over may still bring a new register file, to whose number later functions refer.
         if let Some(new) = unsafe { flat.new_file.as_ref() } {
             let all = unsafe { import::register_file(new) }?;
-            self.files.push(Files::new(all, self.registers));
+            self.files.push(Files::new(all, self.task.registers));
         }
         if !unsupported.is_empty() {
             return Err(Unsupported(unsupported).into());
@@ -181,7 +211,7 @@ impl<'o> Session<'o> {
 
     fn allocated(&mut self, function: String, ns: u64, report: String) {
         let memory = meter::peak();
-        if self.workers.is_none() && ns > 0 {
+        if self.task.workers.is_none() && ns > 0 {
             let counts = self.functions.entry(function.clone()).or_default();
             counts.time_ns.get_or_insert_default().add("llvm", ns);
             counts.memory_bytes = memory;
@@ -220,9 +250,9 @@ impl<'o> Session<'o> {
     }
 
     fn counted(&mut self, function: String, counts: &ffi::Counts) {
-        (self.progress)(&function);
+        (self.task.progress)(&function);
         let entry = self.functions.entry(function).or_default();
-        if self.workers.is_none() || entry.time_ns.is_none() {
+        if self.task.workers.is_none() || entry.time_ns.is_none() {
             // LLVM's own allocator, whose swaps cannot be told from the program's. A function that was left to it is not timed.
             entry.spill.swaps = counts.swaps;
             entry.time_ns.get_or_insert_default();

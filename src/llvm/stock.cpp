@@ -7,8 +7,12 @@
 #include "llvm/CodeGen/RegAllocRegistry.h"
 #include "llvm/CodeGen/SlotIndexes.h"
 #include "llvm/CodeGen/VirtRegMap.h"
+#include <mutex>
 
 using namespace llvm;
+
+// The registry is LLVM's. Without this, a library with hidden symbols would have one of its own.
+extern template class llvm::RegisterRegAllocBase<RegisterRegAlloc>;
 
 namespace chordal {
 namespace {
@@ -40,7 +44,7 @@ public:
   }
   bool runOnMachineFunction(MachineFunction &MF) override {
     R.Selected.emplace_back(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
-    if (R.Options.allocator != CH_GREEDY && !R.fallsBack(MF) && usesTiles(MF))
+    if (R.Options.allocator != CH_GREEDY && !R.fallsBack(MF) && x86::usesTiles(MF))
       refuse(MF);
     R.Allocating = true;
     chordal_meter_start();
@@ -56,15 +60,6 @@ private:
     if (R.Options.allocator == CH_FAST)
       report_fatal_error("function " + MF.getName() + ": " + Reason);
     fail(MF, Reason);
-  }
-
-  static bool usesTiles(const MachineFunction &MF) {
-    const MachineRegisterInfo &MRI = MF.getRegInfo();
-    const TargetRegisterClass *Tile = x86::tileClass(*MF.getSubtarget().getRegisterInfo());
-    for (unsigned I = 0; I < MRI.getNumVirtRegs(); ++I)
-      if (MRI.getRegClassOrNull(Register::index2VirtReg(I)) == Tile)
-        return true;
-    return false;
   }
 };
 char Begin::ID = 0;
@@ -210,26 +205,31 @@ FunctionPass *createAllocator(uint32_t Allocator) {
   }
 }
 
-// RegisterRegAlloc takes functions without a context.
-FunctionPass *NextAllocator;
+// The allocator of the pipeline that this thread makes next, if it is not to be LLVM's choice. (LLVM's registry of allocators takes
+// functions without a context.)
+thread_local FunctionPass *NextAllocator;
 
-// Puts an allocator in its place in LLVM's pipeline. Returns its pass.
-AnalysisID useAllocator(FunctionPass *Allocator) {
-  NextAllocator = Allocator;
-  RegisterRegAlloc::setDefault([] { return NextAllocator; });
-  return Allocator->getPassID();
+FunctionPass *nextAllocator() {
+  FunctionPass *Next = std::exchange(NextAllocator, nullptr);
+  return Next ? Next : createGreedyRegisterAllocator();
 }
 
 // The fast allocator has its own pipeline after the same instruction selection: no live intervals, no coalescing, no scheduling,
 // and no rewriter.
 void configureFast(TargetPassConfig &TPC, Run &R) {
-  setOption("optimize-regalloc", cl::BOU_FALSE);
   TPC.substitutePass(&PHIEliminationID, IdentifyingPassPtr(new Begin(R)));
   TPC.insertPass(&Begin::ID, IdentifyingPassPtr(&PHIEliminationID));
   TPC.insertPass(useAllocator(createFastRegisterAllocator()), IdentifyingPassPtr(new End(R)));
 }
 
 } // namespace
+
+AnalysisID useAllocator(FunctionPass *Allocator) {
+  static std::once_flag Once;
+  std::call_once(Once, [] { RegisterRegAlloc::setDefault(nextAllocator); });
+  NextAllocator = Allocator;
+  return Allocator->getPassID();
+}
 
 void configureStock(TargetPassConfig &TPC, Run &R) {
   if (R.Options.allocator == CH_FAST)

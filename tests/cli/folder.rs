@@ -115,7 +115,9 @@ impl Folder {
 }
 
 pub fn chordal() -> Command {
-    Command::cargo_bin("chordal").expect("the binary is built")
+    let mut command = Command::cargo_bin("chordal").expect("the binary is built");
+    command.env("CHORDAL_PLUGIN", crate::plugin::plugin());
+    command
 }
 
 /// Asserts exit status 1 and one line on standard error.

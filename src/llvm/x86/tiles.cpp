@@ -56,6 +56,15 @@ const TargetRegisterClass *tileClass(const TargetRegisterInfo &TRI) {
   return Class;
 }
 
+bool usesTiles(const MachineFunction &MF) {
+  const MachineRegisterInfo &MRI = MF.getRegInfo();
+  const TargetRegisterClass *Tile = tileClass(*MF.getSubtarget().getRegisterInfo());
+  for (unsigned I = 0; I < MRI.getNumVirtRegs(); ++I)
+    if (MRI.getRegClassOrNull(Register::index2VirtReg(I)) == Tile)
+      return true;
+  return false;
+}
+
 Tiles::Tiles(const MachineFunction &MF) : MRI(MF.getRegInfo()), Class(*tileClass(*MF.getSubtarget().getRegisterInfo())) {
   for (unsigned I = 0; I < MRI.getNumVirtRegs(); ++I) {
     Register Reg = Register::index2VirtReg(I);

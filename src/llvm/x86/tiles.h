@@ -17,6 +17,9 @@ namespace chordal::x86 {
 // LLVM's class of tiles.
 const llvm::TargetRegisterClass *tileClass(const llvm::TargetRegisterInfo &TRI);
 
+// Whether a function has tiles in virtual registers.
+bool usesTiles(const llvm::MachineFunction &MF);
+
 // The tiles of a function in SSA form.
 class Tiles {
 public:

@@ -29,6 +29,9 @@ bool isTarget(const llvm::Triple &T);
 // Sets LLVM's options of this target, before passes are made; `Greedy` says whether LLVM's greedy allocator is one of these.
 void configure(bool Greedy);
 
+// The passes that LLVM runs before its greedy allocator because of what a function contains.
+std::vector<llvm::Pass *> passesBeforeGreedy(const llvm::MachineFunction &MF);
+
 // Whether LLVM will make functions of its own when it is nearly done with all others: thunks for indirect branches.
 bool makesThunks(const llvm::Module &M);
 

@@ -1,4 +1,5 @@
-//! Measures how much of the heap is in use, by Rust's code and the code generator's alike (`meter.c`).
+//! Measures how much of the heap is in use, by Rust's code and the code generator's alike (`meter.c`; `heap.c`, which is
+//! in programs only, not in the plug-in).
 
 unsafe extern "C" {
     safe fn chordal_meter_enable();
@@ -29,53 +30,4 @@ pub fn apart<R>(work: impl FnOnce() -> R) -> R {
     let result = work();
     chordal_meter_set_peak(before);
     result
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::hint::black_box;
-
-    const MEGABYTE: usize = 1 << 20;
-
-    fn megabytes(count: usize) -> Vec<u8> {
-        black_box(vec![1; count * MEGABYTE])
-    }
-
-    /// The peak in megabytes, rounded.
-    fn rounded_peak() -> u64 {
-        let bytes = peak().expect("it is measured");
-        (bytes + MEGABYTE as u64 / 2) / MEGABYTE as u64
-    }
-
-    #[test]
-    fn the_peak_is_what_was_in_use_at_once() {
-        enable();
-        start();
-        drop(megabytes(2));
-        drop(megabytes(3));
-        assert_eq!(rounded_peak(), 3);
-        let kept = megabytes(2);
-        drop(megabytes(2));
-        assert_eq!(rounded_peak(), 4);
-        drop(kept);
-    }
-
-    #[test]
-    fn blocks_that_grow_are_measured() {
-        enable();
-        let mut block = megabytes(4);
-        start();
-        block.reserve_exact(4 * MEGABYTE);
-        assert_eq!(rounded_peak(), 4);
-    }
-
-    #[test]
-    fn what_is_done_apart_is_not_measured() {
-        enable();
-        start();
-        apart(|| drop(megabytes(8)));
-        drop(megabytes(1));
-        assert_eq!(rounded_peak(), 1);
-    }
 }

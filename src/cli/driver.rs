@@ -1,0 +1,104 @@
+//! The programs that chordal stands in for or drives: finds those of LLVM 22, and the plug-in for them.
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use std::env;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The languages, each with its driver.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    C,
+    Cxx,
+    Fortran,
+}
+
+impl Language {
+    /// The driver's name, and the environment variable that names another program.
+    fn driver(self) -> (&'static str, &'static str) {
+        match self {
+            Language::C | Language::Cxx => ("clang", "CHORDAL_CLANG"),
+            Language::Fortran => ("flang", "CHORDAL_FLANG"),
+        }
+    }
+}
+
+/// A driver of LLVM 22.
+pub struct Driver {
+    pub program: PathBuf,
+    /// The line with its name and version.
+    pub version: String,
+    language: Language,
+}
+
+impl Driver {
+    /// Finds the driver of a language.
+    ///
+    /// # Errors
+    /// If there is none of LLVM 22.
+    pub fn find(language: Language) -> Result<Self> {
+        let (name, variable) = language.driver();
+        let fits = |version: &str| version.contains(&format!("{name} version 22."));
+        if let Some(program) = env::var_os(variable).filter(|named| !named.is_empty()).map(PathBuf::from) {
+            let version = version(&program).with_context(|| program.display().to_string())?;
+            if !fits(&version) {
+                bail!("{variable}: {} is no {name} 22: {version}", program.display());
+            }
+            return Ok(Driver { program, version, language });
+        }
+        for program in [format!("{name}-22"), name.to_owned()].map(PathBuf::from) {
+            match version(&program) {
+                Ok(version) if fits(&version) => return Ok(Driver { program, version, language }),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(anyhow!(error).context(program.display().to_string()));
+                }
+                _ => (),
+            }
+        }
+        bail!("there is no {name} 22 (neither {name}-22 nor {name}): install it, or name it in {variable}")
+    }
+
+    /// The command without arguments.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        if self.language == Language::Cxx {
+            command.arg("--driver-mode=g++");
+        }
+        command
+    }
+}
+
+/// Becomes a command. Returns only if that fails.
+pub fn become_it(command: &mut Command) -> anyhow::Error {
+    let error = command.exec();
+    anyhow!(error).context(command.get_program().display().to_string())
+}
+
+/// The first line of what a program says of its version.
+fn version(program: &Path) -> io::Result<String> {
+    let said = Command::new(program).arg("--version").output()?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    Ok(text.lines().next().unwrap_or("it does not say what it is").to_owned())
+}
+
+const PLUGIN: &str = "libchordal.so";
+
+/// The plug-in: beside this program, where a build leaves both, or where both are installed below one folder.
+///
+/// # Errors
+/// If it is in none of these places.
+pub fn plugin() -> Result<PathBuf> {
+    if let Some(named) = env::var_os("CHORDAL_PLUGIN").filter(|named| !named.is_empty()) {
+        return std::path::absolute(named).context("CHORDAL_PLUGIN");
+    }
+    let program = env::current_exe().and_then(|program| program.canonicalize()).context("chordal's own path")?;
+    let folder = program.parent().unwrap_or(Path::new("/"));
+    let places = [folder.join(PLUGIN), folder.join("../lib").join(PLUGIN), folder.join("../lib/chordal").join(PLUGIN)];
+    let found = places.iter().find(|place| place.is_file());
+    let found = found.with_context(|| {
+        format!("there is no {PLUGIN} beside {}: `make install` installs both, CHORDAL_PLUGIN names another", program.display())
+    })?;
+    found.canonicalize().context("the plug-in's path")
+}
