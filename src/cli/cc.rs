@@ -76,14 +76,17 @@ pub fn run(language: Language, arguments: &Arguments) -> Result<(), Failure> {
     let plugin = plugin()?.display().to_string();
     let words = expanded(&arguments.arguments);
     let mut command = driver.command();
-    command.args(["--start-no-unused-arguments".to_owned(), format!("-fpass-plugin={plugin}")]);
+    // The driver warns of flags that are not for what it does.
+    let quietly = language != Language::Fortran;
+    command.args(quietly.then_some("--start-no-unused-arguments"));
+    command.arg(format!("-fpass-plugin={plugin}"));
     if links_bitcode(&words) {
         if !words.iter().any(|word| word.starts_with("-fuse-ld=") && word.contains("lld")) {
             return Err(anyhow!("-flto leaves code generation to the linker: chordal is only in lld (-fuse-ld=lld)").into());
         }
         command.arg(format!("-Wl,--load-pass-plugin={plugin}"));
     }
-    command.arg("--end-no-unused-arguments").args(&arguments.arguments);
+    command.args(quietly.then_some("--end-no-unused-arguments")).args(&arguments.arguments);
     Err(become_it(&mut command).into())
 }
 

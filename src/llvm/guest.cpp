@@ -119,31 +119,42 @@ void ch_join(const ChHost *host) {
   static RegisterTargetPassConfigCallback Joined(takePart);
 }
 
+// The target machine as the optimising pipeline has it. (The compiler's own has made decisions by its level already: subtargets keep
+// them.)
+static std::unique_ptr<TargetMachine> optimising(const TargetMachine &TM, const Module &M) {
+  std::unique_ptr<TargetMachine> Own(TM.getTarget().createTargetMachine(TM.getTargetTriple(), TM.getTargetCPU(),
+                                                                        TM.getTargetFeatureString(), TM.Options, TM.getRelocationModel(),
+                                                                        TM.getCodeModel(), CodeGenOptLevel::Default));
+  if (std::optional<uint64_t> Threshold = M.getLargeDataThreshold())
+    Own->setLargeDataThreshold(*Threshold);
+  return Own;
+}
+
 uint8_t ch_generate_whole(void *module, void *target_machine, uint32_t file_type, void *stream) {
   Module &M = *static_cast<Module *>(module);
-  TargetMachine &TM = *static_cast<TargetMachine *>(target_machine);
+  const TargetMachine &Theirs = *static_cast<TargetMachine *>(target_machine);
   auto Type = static_cast<CodeGenFileType>(file_type);
   // Nobody gives us the stream for what debug information is split off.
-  if (Type == CodeGenFileType::Null || !x86::isTarget(TM.getTargetTriple()) || !TM.Options.MCOptions.SplitDwarfFile.empty())
+  if (Type == CodeGenFileType::Null || !x86::isTarget(Theirs.getTargetTriple()) || !Theirs.Options.MCOptions.SplitDwarfFile.empty())
     return false;
+  std::unique_ptr<TargetMachine> TM = optimising(Theirs, M);
   Whole This = {x86::makesThunks(M), nullptr};
   CurrentWhole = &This;
   SmallVector<char, 0> Output;
   raw_svector_ostream Out(Output);
   legacy::PassManager PM;
-  PM.add(new TargetLibraryInfoWrapperPass(TargetLibraryInfoImpl(M.getTargetTriple(), TM.Options.VecLib)));
-  PM.add(new RuntimeLibraryInfoWrapper(M.getTargetTriple(), TM.Options.ExceptionModel, TM.Options.FloatABIType,
-                                       TM.Options.EABIVersion, TM.Options.MCOptions.ABIName, TM.Options.VecLib));
-  bool IsPossible = !TM.addPassesToEmitFile(PM, Out, nullptr, Type);
+  PM.add(new TargetLibraryInfoWrapperPass(TargetLibraryInfoImpl(M.getTargetTriple(), TM->Options.VecLib)));
+  PM.add(new RuntimeLibraryInfoWrapper(M.getTargetTriple(), TM->Options.ExceptionModel, TM->Options.FloatABIType,
+                                       TM->Options.EABIVersion, TM->Options.MCOptions.ABIName, TM->Options.VecLib));
+  bool IsPossible = !TM->addPassesToEmitFile(PM, Out, nullptr, Type);
   CurrentWhole = nullptr;
   if (!IsPossible)
     return false;
   PM.run(M);
-  if (Guest *G = This.Made) {
-    if (G->takesPart())
-      G->R.Callbacks.emit(G->R.Callbacks.user, {Output.data(), Output.size()});
-    G->finish(M);
-  }
+  Guest &G = *This.Made;
+  if (G.takesPart())
+    G.R.Callbacks.emit(G.R.Callbacks.user, {Output.data(), Output.size()});
+  G.finish(M);
   *static_cast<raw_pwrite_stream *>(stream) << StringRef(Output.data(), Output.size());
   return true;
 }

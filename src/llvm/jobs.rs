@@ -11,7 +11,7 @@ use crate::measure::stats::{self, Counts};
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 /// An allocator outside of LLVM.
@@ -109,7 +109,17 @@ type Sent = (Job, SyncSender<Outcome>);
 /// The threads that allocate: others, or the asking one if the others have enough to do.
 pub struct Workers<'w> {
     ours: Ours<'w>,
-    jobs: SyncSender<Sent>,
+    /// Always there, until this is dropped.
+    jobs: Option<SyncSender<Sent>>,
+    /// Those that are this struct's own.
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Workers<'_> {
+    fn drop(&mut self) {
+        self.jobs = None;
+        self.threads.drain(..).for_each(|thread| thread.join().expect("failures are outcomes"));
+    }
 }
 
 /// The number of functions that may wait for each thread. LLVM is faster at some times, and allocation at others. The more
@@ -131,22 +141,23 @@ impl<'w> Workers<'w> {
             for _ in 0..threads {
                 thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || work(ours, &todo))?;
             }
-            Ok(run(Workers { ours, jobs }))
+            Ok(run(Workers { ours, jobs: Some(jobs), threads: Vec::new() }))
         })
     }
 
-    /// The threads themselves. They end when nobody can start a job any more.
+    /// This many threads, which live as long as the struct.
     ///
     /// # Errors
     /// If the system makes no more threads.
     pub fn start(ours: Ours<'static>, threads: usize) -> io::Result<Workers<'static>> {
         let (jobs, todo) = queue(threads);
         let todo = Arc::new(todo);
+        let mut workers = Workers { ours, jobs: Some(jobs), threads: Vec::with_capacity(threads) };
         for _ in 0..threads {
             let todo = todo.clone();
-            thread::Builder::new().stack_size(STACK).spawn(move || work(ours, &todo))?;
+            workers.threads.push(thread::Builder::new().stack_size(STACK).spawn(move || work(ours, &todo))?);
         }
-        Ok(Workers { ours, jobs })
+        Ok(workers)
     }
 
     /// Does a job, or passes its failure on. The outcome can be received.
@@ -155,7 +166,7 @@ impl<'w> Workers<'w> {
         let (done, outcome) = mpsc::sync_channel(1);
         let sent = match job {
             Err(failed) => done.send(Err(failed)),
-            Ok(job) => match self.jobs.try_send((job, done.clone())) {
+            Ok(job) => match self.jobs.as_ref().expect("it is there").try_send((job, done.clone())) {
                 Ok(()) => Ok(()),
                 Err(TrySendError::Full((job, _)) | TrySendError::Disconnected((job, _))) => done.send(job.run(self.ours)),
             },

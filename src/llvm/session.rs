@@ -408,7 +408,7 @@ mod tests {
         let (file, empty): (ffi::File, ffi::Function) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         let flat =
             ffi::Function { name: ffi::Str::new(b"f"), new_file: &raw const file, insts: insts.as_ptr(), num_insts: 1, ..empty };
-        let mut session = Session::new(None, None, &|_| ());
+        let mut session = Session::new(Task::default());
         // SAFETY: the arrays are alive.
         unsafe { session.import(&flat) };
         let Some(Err(Failed { name, failure: Failure::Defect(defect), .. })) = session.imported else {

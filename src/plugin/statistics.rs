@@ -36,12 +36,24 @@ fn made(arguments: &[String], source: &str, identifier: &str) -> PathBuf {
     let output = output(arguments);
     let program = arguments.first().map(Path::new).and_then(Path::file_name).unwrap_or_default();
     if program.to_string_lossy().contains("lld") {
-        let within = Path::new(identifier).components().filter(|part| matches!(part, Component::Normal(_)));
-        let folder = format!("{}.lto", output.unwrap_or("a.out"));
-        return Path::new(&folder).join(within.collect::<PathBuf>());
+        let output = output.unwrap_or("a.out");
+        let beside = std::path::absolute(output).ok();
+        let folder = beside.as_deref().and_then(Path::parent).unwrap_or(Path::new("/"));
+        let module = Path::new(identifier);
+        let module = module.strip_prefix(folder).unwrap_or(module);
+        let parts = module.components().filter(|part| matches!(part, Component::Normal(_)));
+        return Path::new(&format!("{output}.lto")).join(parts.collect::<PathBuf>());
     }
-    let is_temporary = |output: &&str| Path::new(output).parent() == Some(&env::temp_dir()) || *output == "-";
-    PathBuf::from(output.filter(|output| !is_temporary(output)).unwrap_or(source))
+    let is_temporary = |output: &str| Path::new(output).parent() == Some(&env::temp_dir()) || output == "-";
+    let usual = |flag: &str, extension: &str| {
+        let is_given = arguments.iter().any(|word| word == flag);
+        is_given.then(|| Path::new(source).file_name().unwrap_or_default()).map(|name| Path::new(name).with_extension(extension))
+    };
+    match output {
+        Some(output) if !is_temporary(output) => output.into(),
+        Some(_) => source.into(),
+        None => usual("-c", "o").or_else(|| usual("-S", "s")).unwrap_or_else(|| source.into()),
+    }
 }
 
 /// The output that arguments name.
@@ -85,6 +97,25 @@ fn is_probe(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modules_go_by_what_is_made_of_them() {
+        let temporary = env::temp_dir().join("a-1f.o").display().to_string();
+        for (arguments, made_) in [
+            ("clang-22 -O2 -c src/a.c -o b/a.o", "b/a.o"),
+            ("clang-22 -O2 -c src/a.c", "a.o"),
+            ("clang-22 -S src/a.c", "a.s"),
+            (&format!("clang -cc1 -emit-obj -o {temporary} -x c src/a.c"), "src/a.c"),
+            ("clang-22 -c src/a.c -o -", "src/a.c"),
+            ("ld.lld -o /b/prog x/m.o", "/b/prog.lto/x/m.o"),
+            ("ld.lld -o /b/prog /b/x/m.o", "/b/prog.lto/x/m.o"),
+            ("ld.lld x/m.o", "a.out.lto/x/m.o"),
+        ] {
+            let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+            let identifier = words.last().expect("there are some");
+            assert_eq!(made(&words, "src/a.c", identifier), Path::new(made_), "{arguments}");
+        }
+    }
 
     #[test]
     fn probes_are_known_by_their_paths() {
