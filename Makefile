@@ -1,7 +1,9 @@
 # `make` alone says what there is. Where a number is taken, N= says how many, and SEED= with which one to begin.
 CARGO ?= cargo
+PREFIX ?= $(HOME)/.local
+TO = $(DESTDIR)$(PREFIX)
 
-.PHONY: conventions csmith fuzz fuzz-input fuzz-targets limits llvm-tests packages-test help setup demo install test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: conventions csmith fuzz fuzz-input fuzz-targets limits llvm-tests packages-test help setup demo install uninstall test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -13,8 +15,17 @@ demo: setup ## build, compile real programs with two allocators, run them, compa
 	$(CARGO) build --release
 	scripts/demo
 
-install: setup ## build with all optimisations, and install for this user (takes longer than a build)
-	$(CARGO) install --path . --locked --profile dist
+install: setup ## build with all optimisations, and install below PREFIX (default: ~/.local): command, plug-in, manual pages, completions
+	$(CARGO) build --locked --profile dist
+	install -s -D -m 755 target/dist/chordal $(TO)/bin/chordal
+	install -s -D -m 644 target/dist/libchordal.so $(TO)/lib/libchordal.so
+	for name in cc c++ fc; do ln -sf chordal $(TO)/bin/chordal-$$name; done
+	target/dist/chordal pages $(TO)/share
+
+uninstall: ## remove what `make install` has put below PREFIX
+	rm -f $(addprefix $(TO)/bin/,chordal chordal-cc chordal-c++ chordal-fc) $(TO)/lib/libchordal.so
+	rm -f $(TO)/share/man/man1/chordal.1 $(TO)/share/man/man1/chordal-*.1 $(TO)/share/bash-completion/completions/chordal
+	rm -f $(TO)/share/zsh/site-functions/_chordal $(TO)/share/fish/vendor_completions.d/chordal.fish
 
 test: setup lint ## formatting, lints and all tests
 	$(CARGO) test

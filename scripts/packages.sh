@@ -4,14 +4,15 @@
 # sourced, after lib.sh.
 #
 # The functions run in a fresh copy of the sources, with the compilers $CC, $CXX
-# and $FC, each of which may be several words, and $FLAGS. tests_NAME writes a
+# and $FC and with $BUILD_RUST in cargo's place, each of which may be several words,
+# and $FLAGS. tests_NAME writes a
 # line for each test: PASS, FAIL or SKIP, and a name.
 
 . "$ROOT/scripts/corpus-programs.sh"
 TABLES+=("$ROOT/scripts/packages.txt")
 
 # shellcheck disable=SC2034  # read by those who source this
-ALL_PACKAGES="zlib bzip2 lua gzip libpng m4 gawk zstd sqlite perl python fmt catch2 leveldb re2 lapack zlib-sanitized lua-sanitized sanitizers"
+ALL_PACKAGES="zlib bzip2 lua gzip libpng m4 gawk zstd sqlite perl python fmt catch2 leveldb re2 lapack postgresql regex serde_json zlib-sanitized lua-sanitized sanitizers zstd-lto leveldb-thinlto"
 
 # Flags of the packages that are built once more with sanitizers: zlib-sanitized.
 # shellcheck disable=SC2034
@@ -37,7 +38,9 @@ needs() {
     zstd) say file zlib1g-dev ;;
     lua) say libreadline-dev ;;
     lapack) say flang-22 ;;
+    postgresql) say bison flex ;;
     *-sanitized | sanitizers) say libclang-rt-22-dev ;;
+    *-lto | *-thinlto | regex | serde_json) say lld-22 ;;
     esac
 }
 
@@ -345,6 +348,37 @@ tests_re2() {
     local program
     for program in $(re2_programs); do tell "$(basename "$program")" "$program"; done
 }
+
+# What is not built by default needs other packages.
+package_postgresql() {
+    ./configure CC="$CC" CFLAGS="$FLAGS" --without-readline --without-zlib --without-icu
+    make
+}
+
+# Against a server of its own, which refuses to run as root.
+tests_postgresql() {
+    as_nobody make check >postgresql.out 2>&1 || true
+    cat postgresql.out >&2
+    sed -n -E 's/^(test)? +([a-z0-9_-]+) +\.\.\. ok .*/PASS \2/p; s/^(test)? +([a-z0-9_-]+) +\.\.\. (FAILED|failed).*/FAIL \2/p' postgresql.out
+}
+
+# -- Rust ------------------------------------------------------------------
+
+package_crate() { $BUILD_RUST test --release --no-run; }
+
+# A line for each test; those of documentation have their places in their names.
+tests_crate() {
+    $BUILD_RUST test --release --no-fail-fast >tests.out 2>&1 || true
+    cat tests.out >&2
+    sed -n -E 's/^test (.*) \.\.\. ok$/PASS \1/p; s/^test (.*) \.\.\. FAILED$/FAIL \1/p; s/^test (.*) \.\.\. ignored.*/SKIP \1/p' tests.out |
+        sort -u
+}
+
+package_regex() { package_crate; }
+tests_regex() { tests_crate; }
+
+package_serde_json() { package_crate; }
+tests_serde_json() { tests_crate; }
 
 # -- Sanitizers ------------------------------------------------------------
 

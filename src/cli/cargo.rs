@@ -34,7 +34,7 @@ pub struct Arguments {
 
 /// Becomes cargo.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    Settings::get().map_err(Failure::Usage)?;
+    Settings::check().map_err(Failure::Usage)?;
     let clang = Driver::find(Language::C)?;
     check_linker(&clang)?;
     check_compiler()?;

@@ -68,7 +68,7 @@ pub struct Arguments {
 
 /// Becomes the driver.
 pub fn run(language: Language, arguments: &Arguments) -> Result<(), Failure> {
-    Settings::get().map_err(Failure::Usage)?;
+    Settings::check().map_err(Failure::Usage)?;
     let driver = Driver::find(language)?;
     if arguments.cache_key {
         return Ok(output::print(cache_key(&driver)?.as_bytes())?);
@@ -122,7 +122,7 @@ fn cache_key(driver: &Driver) -> Result<String> {
         return Err(anyhow!("CHORDAL_STATS: statistics are written only by a compilation, not from a cache"));
     }
     let mut key = format!("chordal {} {}\n", env!("CARGO_PKG_VERSION"), identity(&plugin()?)?);
-    key += &format!("{} {}\n", driver.program.display(), driver.version);
+    key += &format!("{} {}\n", driver.program.display(), driver.version()?);
     for word in settings::words().map_err(|why| anyhow!(why))? {
         key += &format!("{word}\n");
     }

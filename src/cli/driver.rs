@@ -28,36 +28,42 @@ impl Language {
 /// A driver of LLVM 22.
 pub struct Driver {
     pub program: PathBuf,
-    /// The line with its name and version.
-    pub version: String,
     language: Language,
 }
 
 impl Driver {
-    /// Finds the driver of a language.
+    /// Finds the driver of a language. One whose name ends in the version is believed, for asking takes as long as compiling a
+    /// short source; the plug-in refuses another.
     ///
     /// # Errors
     /// If there is none of LLVM 22.
     pub fn find(language: Language) -> Result<Self> {
         let (name, variable) = language.driver();
-        let fits = |version: &str| version.contains(&format!("{name} version 22."));
-        if let Some(program) = env::var_os(variable).filter(|named| !named.is_empty()).map(PathBuf::from) {
-            let version = version(&program).with_context(|| program.display().to_string())?;
-            if !fits(&version) {
-                bail!("{variable}: {} is no {name} 22: {version}", program.display());
-            }
-            return Ok(Driver { program, version, language });
-        }
-        for program in [format!("{name}-22"), name.to_owned()].map(PathBuf::from) {
-            match version(&program) {
-                Ok(version) if fits(&version) => return Ok(Driver { program, version, language }),
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+        let usual = [format!("{name}-22"), name.to_owned()].map(PathBuf::from);
+        let named = env::var_os(variable).filter(|named| !named.is_empty()).map(PathBuf::from);
+        for program in named.as_ref().map_or(&usual[..], std::slice::from_ref) {
+            let says_so = program.file_name().is_some_and(|it| it.to_string_lossy() == usual[0].to_string_lossy());
+            let version = if says_so && is_on_path(program) { Ok(format!("{name} version 22.")) } else { version(program) };
+            match version {
+                Ok(version) if version.contains(&format!("{name} version 22.")) => {
+                    return Ok(Driver { program: program.clone(), language });
+                }
+                Ok(version) if named.is_some() => bail!("{variable}: {} is no {name} 22: {version}", program.display()),
+                Err(error) if named.is_some() || error.kind() != io::ErrorKind::NotFound => {
                     return Err(anyhow!(error).context(program.display().to_string()));
                 }
                 _ => (),
             }
         }
         bail!("there is no {name} 22 (neither {name}-22 nor {name}): install it, or name it in {variable}")
+    }
+
+    /// The line with its name and version.
+    ///
+    /// # Errors
+    /// If it does not run.
+    pub fn version(&self) -> Result<String> {
+        version(&self.program).with_context(|| self.program.display().to_string())
     }
 
     /// The command without arguments.
@@ -68,6 +74,12 @@ impl Driver {
         }
         command
     }
+}
+
+/// Whether a program is found, by its path or in one of the folders of `PATH`.
+fn is_on_path(program: &Path) -> bool {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    program.is_file() && program.components().count() > 1 || env::split_paths(&folders).any(|folder| folder.join(program).is_file())
 }
 
 /// Becomes a command. Returns only if that fails.

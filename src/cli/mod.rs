@@ -24,6 +24,7 @@ pub(crate) mod limits;
 mod list;
 mod option_error;
 pub(crate) mod options;
+mod pages;
 mod paper;
 mod runs;
 mod stats;
@@ -88,6 +89,8 @@ enum Command {
     /// The names are those that `chordal compile` takes for --allocator, the lists those that it takes for --registers N. `chordal
     /// compile --help` explains the options.
     List,
+    #[command(hide = true)]
+    Pages(pages::Arguments),
 }
 
 /// Why a command did not do its work.
@@ -149,6 +152,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Fc(arguments) => cc::run(cc::Language::Fortran, arguments),
         Command::Cargo(arguments) => cargo::run(arguments),
         Command::List => list::run(),
+        Command::Pages(arguments) => pages::run(arguments),
     }
 }
 

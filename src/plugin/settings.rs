@@ -41,18 +41,18 @@ struct Options {
     no_times: bool,
 }
 
-/// An option that has two names.
-struct Doors {
+/// An option by its two names: an environment variable, and an option of LLVM's command line.
+struct Named {
     variable: &'static str,
     command_line: CommandLine,
 }
 
-const ALLOCATOR: Doors = Doors { variable: "CHORDAL_ALLOCATOR", command_line: CommandLine::Allocator };
-const REGISTERS: Doors = Doors { variable: "CHORDAL_REGISTERS", command_line: CommandLine::Registers };
-const OPTIONS: Doors = Doors { variable: "CHORDAL_OPTIONS", command_line: CommandLine::Options };
-const STATISTICS: Doors = Doors { variable: "CHORDAL_STATS", command_line: CommandLine::Stats };
+const ALLOCATOR: Named = Named { variable: "CHORDAL_ALLOCATOR", command_line: CommandLine::Allocator };
+const REGISTERS: Named = Named { variable: "CHORDAL_REGISTERS", command_line: CommandLine::Registers };
+const OPTIONS: Named = Named { variable: "CHORDAL_OPTIONS", command_line: CommandLine::Options };
+const STATISTICS: Named = Named { variable: "CHORDAL_STATS", command_line: CommandLine::Stats };
 
-impl Doors {
+impl Named {
     /// The value that is given, unless it is empty. LLVM's command line is the more special place.
     fn value(&self) -> Option<String> {
         let variable = || env::var_os(self.variable).map(|value| value.to_string_lossy().into_owned());
@@ -74,7 +74,7 @@ impl Settings {
     fn read(words: &[String]) -> Result<Settings, String> {
         let named = |why: &str| {
             let set: Vec<&str> =
-                [ALLOCATOR, REGISTERS, OPTIONS].iter().filter(|door| door.value().is_some()).map(|door| door.variable).collect();
+                [ALLOCATOR, REGISTERS, OPTIONS].iter().filter(|option| option.value().is_some()).map(|option| option.variable).collect();
             format!("{}: {}", set.join(", "), why.lines().next().unwrap_or_default().trim_start_matches("error: "))
         };
         let words = ["chordal"].into_iter().chain(words.iter().map(String::as_str));
@@ -100,6 +100,16 @@ impl Settings {
         })
     }
 
+    /// Finds out whether there is a target for which the settings are valid.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn check() -> Result<(), String> {
+        let registers = &Settings::get()?.registers;
+        let (_, first) = &registers[0];
+        if registers.iter().all(|(_, registers)| registers.is_err()) { first.clone().map(drop) } else { Ok(()) }
+    }
+
     /// The general-purpose registers that the allocator may use; `None` for all.
     ///
     /// # Errors
@@ -116,8 +126,8 @@ impl Settings {
 /// If one cannot be read.
 pub fn words() -> Result<Vec<String>, String> {
     let mut words = Vec::new();
-    for (option, door) in [("--allocator", ALLOCATOR), ("--registers", REGISTERS)] {
-        words.extend(door.value().into_iter().flat_map(|value| [option.to_owned(), value]));
+    for (name, option) in [("--allocator", ALLOCATOR), ("--registers", REGISTERS)] {
+        words.extend(option.value().into_iter().flat_map(|value| [name.to_owned(), value]));
     }
     if let Some(options) = OPTIONS.value() {
         let split = shlex::split(&options);

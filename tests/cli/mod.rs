@@ -6,7 +6,7 @@ mod compile;
 mod count;
 mod diff;
 mod dump;
-mod folder;
+pub mod folder;
 mod llvm_tests;
 mod messages;
 mod odd;
