@@ -1,6 +1,6 @@
 //! Tests of the plug-in in clang, llc, lld and cargo.
 
-use crate::cli::folder::{Folder, PROGRAM, PROGRAM_PRINTS};
+use crate::cli::{Folder, PROGRAM, PROGRAM_PRINTS};
 use crate::support::programs::{Program, complaints, programs};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -188,8 +188,8 @@ fn what_cannot_be_allocated_is_left_to_llvm_in_the_same_run() {
     std::fs::remove_file(folder.path("p.o")).expect("it was made");
     for (variable, value, why) in [
         ("CHORDAL_OPTIONS", "--no-fallback", "error: chordal: p.c: function crowded: "),
-        ("CHORDAL_ALLOCATOR", "tunde", "error: chordal: CHORDAL_ALLOCATOR, CHORDAL_REGISTERS: invalid value 'tunde'"),
-        ("CHORDAL_REGISTERS", "3", "error: chordal: CHORDAL_REGISTERS: "),
+        ("CHORDAL_ALLOCATOR", "tunde", "error: chordal: invalid value 'tunde' for CHORDAL_ALLOCATOR: "),
+        ("CHORDAL_REGISTERS", "3", "error: chordal: invalid value '3' for CHORDAL_REGISTERS: "),
         ("CHORDAL_OPTIONS", "--emit obj", "unexpected argument '--emit'"),
         ("CHORDAL_ALLOCATOR", "llvm-fast", "llvm-fast cannot be held to registers"),
         ("CHORDAL_STATS", "/dev/null/x", "error: chordal: p.c: CHORDAL_STATS"),

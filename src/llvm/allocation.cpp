@@ -104,7 +104,11 @@ private:
   void leave(MachineFunction &MF, Target &T, ChStr Reason) {
     R.Left.insert(&MF.getFunction());
     reportFallback(MF, StringRef(Reason.data, Reason.size));
+    unsigned Epoch = MF.getBlockNumberEpoch();
     allocateGreedily(MF, T, getAnalysis<MachineModuleInfoWrapperPass>(), getAnalysis<TargetPassConfig>());
+    // What LiveVariables depends on has numbered the blocks once more, in the order that they were in.
+    if (MF.getBlockNumberEpoch() == Epoch + 1)
+      R.Selected.front().acceptNumbers(MF);
     std::string Report = R.Options.verify ? verify(MF, "after LLVM's allocator") : "";
     R.Callbacks.allocated(R.Callbacks.user, str(MF.getName()), 0, str(Report));
   }

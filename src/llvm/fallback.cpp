@@ -84,8 +84,8 @@ char Choice::ID = 0;
 void allocateGreedily(MachineFunction &MF, Target &T, ImmutablePass &MachineModuleInfo, ImmutablePass &Config) {
   Detour Passes({&MachineModuleInfo, &Config});
   auto Add = [&](std::initializer_list<AnalysisID> IDs) { for_each(IDs, [&](AnalysisID ID) { Passes.add(Pass::createPass(ID)); }); };
-  // Not LiveVariables, which needs blocks to be numbered anew. The passes after it do without.
-  Add({&PHIEliminationID, &TwoAddressInstructionPassID, &RegisterCoalescerID, &RenameIndependentSubregsID, &MachineSchedulerID});
+  Add({&LiveVariablesID, &PHIEliminationID, &TwoAddressInstructionPassID, &RegisterCoalescerID, &RenameIndependentSubregsID,
+       &MachineSchedulerID});
   for (Pass *Early : x86::passesBeforeGreedy(MF))
     Passes.add(Early);
   Passes.add(createGreedyRegisterAllocator());

@@ -206,7 +206,7 @@ impl Guest {
             compile::enter_sizes(&sizes, &mut functions);
         }
         Ok(Generated {
-            identifier: std::mem::take(&mut self.identifier),
+            identifier: self.identifier.clone(),
             source: std::mem::take(&mut self.source),
             triple: std::mem::take(&mut self.triple),
             registers: self.registers,

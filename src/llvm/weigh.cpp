@@ -149,6 +149,8 @@ Selection::Selection(const MachineFunction &MF, const MachineBlockFrequencyInfo 
   }
 }
 
+void Selection::acceptNumbers(const MachineFunction &MF) { Epoch = MF.getBlockNumberEpoch(); }
+
 ChWeights Selection::weigh(const MachineFunction &MF) const {
   ChWeights W = {};
   W.selected_instructions = Instructions;

@@ -19,6 +19,9 @@ class Selection {
 public:
   Selection(const llvm::MachineFunction &MF, const llvm::MachineBlockFrequencyInfo &MBFI);
 
+  // The blocks have been numbered anew, each with the number that it had.
+  void acceptNumbers(const llvm::MachineFunction &MF);
+
   // Weighs the allocated function while its blocks are still those of the selection: after the prologue's insertion.
   ChWeights weigh(const llvm::MachineFunction &MF) const;
 

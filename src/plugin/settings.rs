@@ -1,10 +1,10 @@
 //! What the plug-in is asked for: by options of LLVM's command line, or by environment variables.
 
-use crate::cli::allocators::{Configured, Entry};
+use crate::cli::allocators::{self, Configured, Entry};
 use crate::cli::compile::Allocation;
 use crate::cli::limits::Threads;
 use crate::llvm::guest::{CommandLine, given};
-use crate::llvm::{Algorithm, Pace, Stock, Target};
+use crate::llvm::{Algorithm, Pace, RequestError, Stock, Target};
 use clap::Parser;
 use std::env;
 use std::path::PathBuf;
@@ -58,6 +58,10 @@ impl Named {
         let variable = || env::var_os(self.variable).map(|value| value.to_string_lossy().into_owned());
         given(self.command_line).or_else(variable).filter(|value| !value.is_empty())
     }
+
+    fn invalid(&self, value: &str, why: &str) -> String {
+        format!("invalid value '{value}' for {}: {why}", self.variable)
+    }
 }
 
 impl Settings {
@@ -77,6 +81,9 @@ impl Settings {
                 [ALLOCATOR, REGISTERS, OPTIONS].iter().filter(|option| option.value().is_some()).map(|option| option.variable).collect();
             format!("{}: {}", set.join(", "), why.lines().next().unwrap_or_default().trim_start_matches("error: "))
         };
+        if let Some(name) = ALLOCATOR.value() {
+            allocators::parse(&name).map_err(|why| ALLOCATOR.invalid(&name, &why.to_string()))?;
+        }
         let words = ["chordal"].into_iter().chain(words.iter().map(String::as_str));
         let Options { allocation, threads, no_times } = Options::try_parse_from(words).map_err(|why| named(&why.to_string()))?;
         let configured = allocation.configured().map_err(|why| named(&why.to_string()))?;
@@ -85,7 +92,11 @@ impl Settings {
         }
         let registers = [Target::X86_64, Target::I386].map(|target| {
             let registers = allocation.registers.resolve(target);
-            (target, registers.map_err(|why| named(&why.to_string())))
+            let message = |why: RequestError| match REGISTERS.value() {
+                Some(list) => REGISTERS.invalid(&list, &why.to_string()),
+                None => named(&why.to_string()),
+            };
+            (target, registers.map_err(message))
         });
         Ok(Settings {
             allocator: allocation.allocator,

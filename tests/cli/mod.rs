@@ -6,7 +6,7 @@ mod compile;
 mod count;
 mod diff;
 mod dump;
-pub mod folder;
+mod folder;
 mod llvm_tests;
 mod messages;
 mod odd;
@@ -19,3 +19,5 @@ mod rust;
 mod scripts;
 mod sizes;
 mod tables;
+
+pub use folder::{Folder, PROGRAM, PROGRAM_PRINTS};
