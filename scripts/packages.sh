@@ -366,11 +366,12 @@ tests_postgresql() {
 
 # -- Rust ------------------------------------------------------------------
 
-package_crate() { $BUILD_RUST test --release --no-run; }
+# Without the tests in documentation, which rustdoc compiles as it likes.
+package_crate() { $BUILD_RUST test --release --lib --tests --no-run; }
 
-# A line for each test; those of documentation have their places in their names.
+# A line for each test.
 tests_crate() {
-    $BUILD_RUST test --release --no-fail-fast >tests.out 2>&1 || true
+    $BUILD_RUST test --release --lib --tests --no-fail-fast >tests.out 2>&1 || true
     cat tests.out >&2
     sed -n -E 's/^test (.*) \.\.\. ok$/PASS \1/p; s/^test (.*) \.\.\. FAILED$/FAIL \1/p; s/^test (.*) \.\.\. ignored.*/SKIP \1/p' tests.out |
         sort -u

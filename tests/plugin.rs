@@ -225,7 +225,11 @@ fn llc_generates_code_with_it() {
     folder.chordal(&["compile", "p.bc", "-o", "q.s"]).assert().success();
     let code = |file: &str| {
         let text = String::from_utf8(folder.read(file)).expect("text");
-        text.lines().filter(|line| line.starts_with('\t') && !line.starts_with("\t.")).map(str::trim).map(str::to_owned).collect::<Vec<_>>()
+        text.lines()
+            .filter(|line| line.starts_with('\t') && !line.starts_with("\t."))
+            .map(str::trim)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     let stripped = |lines: Vec<String>| {
         lines.into_iter().map(|line| line.split('#').next().unwrap_or_default().trim().to_owned()).collect::<Vec<_>>()

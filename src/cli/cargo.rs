@@ -58,7 +58,8 @@ fn encoded(ours: &[String]) -> Result<String> {
         Err(error) => Err(anyhow!(error).context(name.to_owned())),
     };
     let given = variable("CARGO_ENCODED_RUSTFLAGS")?;
-    let given = if given.is_empty() { variable("RUSTFLAGS")?.split_whitespace().collect::<Vec<_>>().join(SEPARATOR) } else { given };
+    let given =
+        if given.is_empty() { variable("RUSTFLAGS")?.split_whitespace().collect::<Vec<_>>().join(SEPARATOR) } else { given };
     let ours = ours.iter().flat_map(|flag| ["-C", flag]);
     Ok(Some(&*given).filter(|given| !given.is_empty()).into_iter().chain(ours).collect::<Vec<_>>().join(SEPARATOR))
 }

@@ -113,7 +113,6 @@ pub struct Arguments {
 
     #[command(flatten)]
     limits: Limits,
-
 }
 
 /// What is asked of allocation, whoever runs the compiler.
@@ -159,7 +158,6 @@ impl Arguments {
 }
 
 impl Allocation {
-
     /// The allocator with its options.
     ///
     /// # Errors

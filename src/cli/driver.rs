@@ -79,7 +79,8 @@ impl Driver {
 /// Whether a program is found, by its path or in one of the folders of `PATH`.
 fn is_on_path(program: &Path) -> bool {
     let folders = env::var_os("PATH").unwrap_or_default();
-    program.is_file() && program.components().count() > 1 || env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+    program.is_file() && program.components().count() > 1
+        || env::split_paths(&folders).any(|folder| folder.join(program).is_file())
 }
 
 /// Becomes a command. Returns only if that fails.

@@ -36,7 +36,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Writes the page of a command and of each command in it: `chordal.1`, `chordal-compile.1`.
 fn manual(command: &Command, folder: &Path) -> Result<()> {
     Man::new(command.clone()).generate_to(folder).with_context(|| folder.display().to_string())?;
-    command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help").try_for_each(|inner| manual(inner, folder))
+    command
+        .get_subcommands()
+        .filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
+        .try_for_each(|inner| manual(inner, folder))
 }
 
 fn made(folder: &Path) -> Result<PathBuf> {

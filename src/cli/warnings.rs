@@ -75,7 +75,6 @@ pub fn group(about: About) -> Option<&'static str> {
     GROUPS.iter().find(|(_, it)| *it == about).map(|(name, _)| *name)
 }
 
-
 /// A name that is no kind of warning.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("`{name}` is none of {}", GROUPS.map(|(name, _)| name).join(", "))]

@@ -271,12 +271,8 @@ fn generate(
         Allocator::Ours(ours) => (ffi::Allocator::Ours as u32, false, ours.separate_saves),
         Allocator::Llvm(Stock { algorithm, schedule }) => (algorithm as u32, schedule, false),
     };
-    let task = Task {
-        workers,
-        registers: options.registers.as_deref(),
-        fallback: options.may_fall_back(),
-        progress: options.progress,
-    };
+    let task =
+        Task { workers, registers: options.registers.as_deref(), fallback: options.may_fall_back(), progress: options.progress };
     let mut session = Session::new(task);
     let excluded = excluded(options.registers.as_deref(), module.target());
     session.left.extend(fallbacks.iter().map(|failed| (failed.name.clone(), failed.failure.to_string())));

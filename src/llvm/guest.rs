@@ -6,8 +6,8 @@
 use super::compile::{self, Allocator, CompileError, Pace, Stock};
 use super::ffi;
 use super::jobs::Workers;
-use super::places;
 use super::module::Target;
+use super::places;
 use super::session::{Session, Task};
 use crate::allocate::failure::{Failure, guarded};
 use crate::measure::stats::{Function, Place};
@@ -81,9 +81,11 @@ struct SharedHost(ffi::Host);
 unsafe impl Sync for SharedHost {}
 
 /// The callback with which LLVM offers to have the code of a whole module generated, as LLVM's `PassPluginLibraryInfo` declares
-/// it: with a module, a target machine, a kind of file and a stream, all LLVM's.
-pub extern "C" fn generate_whole(module: *mut c_void, machine: *mut c_void, file_type: u32, stream: *mut c_void) -> bool {
-    // SAFETY: LLVM passes what it has declared.
+/// it: with a module, a target machine, a kind of file and a stream.
+///
+/// # Safety
+/// All of these must be LLVM's, and alive.
+pub unsafe extern "C" fn generate_whole(module: *mut c_void, machine: *mut c_void, file_type: u32, stream: *mut c_void) -> bool {
     unsafe { ffi::ch_generate_whole(module, machine, file_type, stream) != 0 }
 }
 
@@ -259,7 +261,9 @@ extern "C" fn look(guest: *mut c_void, module: *mut c_void) {
 extern "C" fn finish(guest: *mut c_void, user: *mut c_void, report: ffi::Report) {
     // SAFETY: as in `look`.
     let messages = match unsafe { &mut *guest.cast::<Begun>() } {
-        Begun::Joined(guest) => guarded(|| Ok(guest.finish())).unwrap_or_else(|failure| vec![Message::Error(failure.to_string())]),
+        Begun::Joined(guest) => {
+            guarded(|| Ok(guest.finish())).unwrap_or_else(|failure| vec![Message::Error(failure.to_string())])
+        }
         Begun::Refused(message) => vec![std::mem::replace(message, Message::Warning(String::new()))],
     };
     for message in messages {

@@ -9,8 +9,8 @@ use crate::machine::{Edit, Function, Overlay, print};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use std::io;
-use std::sync::{Arc, Mutex};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 

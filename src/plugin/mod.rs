@@ -31,7 +31,7 @@ pub struct Info {
     name: *const c_char,
     version: *const c_char,
     register: *const c_void,
-    generate: Option<extern "C" fn(*mut c_void, *mut c_void, u32, *mut c_void) -> bool>,
+    generate: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u32, *mut c_void) -> bool>,
 }
 
 /// LLVM's `LLVM_PLUGIN_API_VERSION`, which grows when [`Info`] changes.

@@ -15,7 +15,7 @@ pub struct Settings {
     pub allocator: &'static Entry,
     pub configured: Configured,
     /// The registers for each target, or why there are none.
-    registers: [(Target, Result<Option<Vec<String>>, String>); 2],
+    registers: [(Target, Registers); 2],
     pub check: bool,
     pub verify: bool,
     pub fallback: bool,
@@ -25,6 +25,9 @@ pub struct Settings {
     /// Whether statistics have times.
     pub times: bool,
 }
+
+/// The registers that the allocator may use (`None`: all), or why there are none.
+type Registers = Result<Option<Vec<String>>, String>;
 
 /// The options that may follow in `CHORDAL_OPTIONS`: those of `chordal compile` that are not the compiler's to decide.
 #[derive(Parser)]
@@ -77,8 +80,11 @@ impl Settings {
     /// Reads the arguments that the environment stands for.
     fn read(words: &[String]) -> Result<Settings, String> {
         let named = |why: &str| {
-            let set: Vec<&str> =
-                [ALLOCATOR, REGISTERS, OPTIONS].iter().filter(|option| option.value().is_some()).map(|option| option.variable).collect();
+            let set: Vec<&str> = [ALLOCATOR, REGISTERS, OPTIONS]
+                .iter()
+                .filter(|option| option.value().is_some())
+                .map(|option| option.variable)
+                .collect();
             format!("{}: {}", set.join(", "), why.lines().next().unwrap_or_default().trim_start_matches("error: "))
         };
         if let Some(name) = ALLOCATOR.value() {

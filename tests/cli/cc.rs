@@ -112,7 +112,8 @@ fn c_plus_plus_with_exceptions_and_constructors() {
 #[test]
 fn fortran_goes_through_flang() {
     let folder = sources();
-    folder.write("square.f90", "integer(4) function square(x) bind(c)\n  integer(4), value :: x\n  square = x * x\nend function\n");
+    folder
+        .write("square.f90", "integer(4) function square(x) bind(c)\n  integer(4), value :: x\n  square = x * x\nend function\n");
     let fc = || {
         let mut command = folder.chordal(&["fc", "-O2", "-c", "square.f90"]);
         command.envs([("CHORDAL_ALLOCATOR", "spill-free"), ("CHORDAL_STATS", "stats")]);
@@ -234,9 +235,8 @@ fn the_threshold_of_the_medium_model_counts() {
 fn warnings_of_code_generation_are_clangs() {
     let folder = Folder::new();
     folder.write("f.c", "int g(char *);\nint f(void) { char b[500]; return g(b); }\n");
-    let compile = |flags: &[&str]| {
-        cc(&folder, &[&["-O2", "-c", "f.c", "-o", "o.o", "-Wframe-larger-than=100"], flags].concat()).assert()
-    };
+    let compile =
+        |flags: &[&str]| cc(&folder, &[&["-O2", "-c", "f.c", "-o", "o.o", "-Wframe-larger-than=100"], flags].concat()).assert();
     compile(&[]).success().stderr(contains("warning: stack frame size (504) exceeds limit (100) in 'f'"));
     compile(&["-w"]).success().stderr("");
     std::fs::remove_file(folder.path("o.o")).expect("it was made");
@@ -392,7 +392,8 @@ fn a_link_or_copy_with_the_right_name_is_a_compiler() {
     std::fs::copy(chordal().get_program(), &copy).expect("the folder is writable");
     for compiler in [link, copy] {
         let plugin = crate::plugin::plugin();
-        folder.run(Process::new(&compiler).env("CHORDAL_PLUGIN", plugin).args(["-O2", "-x", "c", "main.c", "square.c", "-o", "p"]));
+        folder
+            .run(Process::new(&compiler).env("CHORDAL_PLUGIN", plugin).args(["-O2", "-x", "c", "main.c", "square.c", "-o", "p"]));
         runs(&folder, "p", "144\n");
         std::fs::remove_file(folder.path("p")).expect("it was made");
     }

@@ -119,7 +119,9 @@ fn what_a_variable_says_is_told_by_its_name() {
     refused(&[("CHORDAL_ALLOCATOR", "tunde")], &[], "invalid value 'tunde' for CHORDAL_ALLOCATOR: there is no such allocator");
     refused(&[("CHORDAL_REGISTERS", "3")], &[], "invalid value '3' for CHORDAL_REGISTERS: there is no published list of 3");
     let few = folder.chordal(&["cc", "-m32", "-c", "p.c"]).env("CHORDAL_REGISTERS", "8").assert().code(1);
-    few.stderr(contains("error: chordal: invalid value '8' for CHORDAL_REGISTERS: there is no published list of 8 registers for i386"));
+    few.stderr(contains(
+        "error: chordal: invalid value '8' for CHORDAL_REGISTERS: there is no published list of 8 registers for i386",
+    ));
     let fast = [("CHORDAL_ALLOCATOR", "llvm-fast"), ("CHORDAL_REGISTERS", "4")];
     refused(&fast, &[], "CHORDAL_ALLOCATOR, CHORDAL_REGISTERS: llvm-fast cannot be held to registers");
     let theirs = [("CHORDAL_ALLOCATOR", "llvm-greedy"), ("CHORDAL_OPTIONS", "--prepare none")];
