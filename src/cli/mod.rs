@@ -50,6 +50,9 @@ From C to a running program, with statistics of what allocation left in the code
   chordal compile prog.bc -o prog.s --stats prog.json
   clang-22 prog.s -o prog
 
+The same in one step, with chordal as a plug-in of clang:
+  chordal cc -O2 prog.c -o prog
+
 The same with LLVM's allocator, to compare with:
   chordal compile prog.bc -o /dev/null --allocator llvm-greedy --stats greedy.json
 

@@ -49,9 +49,7 @@ public:
       CurrentWhole->Made = this;
     R.Ahead = Options.ahead && IsWhole && !CurrentWhole->MakesThunks;
   }
-  ~Guest() override {
-    Host->end(Session);
-  }
+  ~Guest() override { Host->end(Session); }
   StringRef getPassName() const override { return "chordal"; }
   void getAnalysisUsage(AnalysisUsage &AU) const override { AU.setPreservesAll(); }
 

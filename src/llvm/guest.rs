@@ -41,6 +41,8 @@ pub struct How {
     pub fallback: bool,
     /// The order of functions where code of only one module is generated; elsewhere they come in turn.
     pub pace: Pace,
+    /// Whether to find out the size of each function's machine code, where the object is at hand.
+    pub sizes: bool,
 }
 
 /// What became of a module.
@@ -117,6 +119,7 @@ struct Guest {
     registers: Option<&'static [String]>,
     /// The registers that LLVM's allocator may not use.
     excluded: Vec<ffi::Str>,
+    sizes: bool,
     identifier: String,
     source: String,
     places: HashMap<String, Place>,
@@ -159,6 +162,7 @@ impl Guest {
             excluded: compile::excluded(registers, target),
             triple,
             registers,
+            sizes: how.sizes,
             identifier: String::new(),
             source: String::new(),
             places: HashMap::new(),
@@ -204,7 +208,10 @@ impl Guest {
         compile::refuse(&self.session.failures, |_| true)?;
         compile::check(&self.session, 0)?;
         let mut functions = self.session.take_functions(&mut self.places);
-        if let Ok(sizes) = compile::sizes_in(&self.session.output) {
+        // (There is no object in a linker, and assembly is not taken apart.)
+        if self.sizes
+            && let Ok(sizes) = compile::sizes_in(&self.session.output)
+        {
             compile::enter_sizes(&sizes, &mut functions);
         }
         Ok(Generated {

@@ -16,7 +16,7 @@ mod statistics;
 use crate::cli::compile::{Subject, statistics};
 use crate::cli::{defect, options};
 use crate::llvm::guest::{self, Generated, Host, How, Message};
-use crate::llvm::{self, CompileError, Target};
+use crate::llvm::{self, CompileError, Pace, Target};
 use crate::output::{self, Destination};
 use anyhow::{Context as _, Result};
 use settings::Settings;
@@ -73,7 +73,9 @@ impl Host for Plugin {
             verify: settings.verify,
             registers: settings.registers(target)?,
             fallback: settings.fallback,
-            pace: settings.pace,
+            // Times are those of one function only if no other is being compiled meanwhile.
+            pace: if settings.statistics.is_some() && settings.times { Pace::InTurn } else { settings.pace },
+            sizes: settings.statistics.is_some(),
         })
     }
 
