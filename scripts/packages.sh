@@ -361,7 +361,7 @@ package_postgresql() {
 tests_postgresql() {
     as_nobody make check >postgresql.out 2>&1 || true
     cat postgresql.out >&2
-    sed -n -E 's/^(test)? +([a-z0-9_-]+) +\.\.\. ok .*/PASS \2/p; s/^(test)? +([a-z0-9_-]+) +\.\.\. (FAILED|failed).*/FAIL \2/p' postgresql.out
+    sed -n -E 's/^(test)? +([a-z0-9._-]+) +\.\.\. ok .*/PASS \2/p; s/^(test)? +([a-z0-9._-]+) +\.\.\. (FAILED|failed).*/FAIL \2/p' postgresql.out
 }
 
 # -- Rust ------------------------------------------------------------------
