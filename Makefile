@@ -3,7 +3,7 @@ CARGO ?= cargo
 PREFIX ?= $(HOME)/.local
 TO = $(DESTDIR)$(PREFIX)
 
-.PHONY: conventions csmith fuzz fuzz-input fuzz-targets limits llvm-tests packages-test help setup demo install uninstall test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: conventions csmith deb fuzz fuzz-input fuzz-targets limits llvm-tests packages-test help setup demo install uninstall test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -29,6 +29,18 @@ uninstall: ## remove what `make install` has put below PREFIX
 
 test: setup lint ## formatting, lints and all tests
 	$(CARGO) test
+
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+
+deb: ## a package for Debian with what `make install` installs: target/chordal.deb
+	rm -rf target/deb
+	$(MAKE) install PREFIX=/usr DESTDIR=target/deb
+	mkdir target/deb/DEBIAN
+	printf '%s\n' 'Package: chordal' 'Version: $(VERSION)' "Architecture: $$(dpkg --print-architecture)" \
+		'Maintainer: the authors of chordal <chordal@localhost>' 'Depends: libc6, libstdc++6, libllvm22' \
+		'Recommends: clang-22, lld-22' 'Section: devel' 'Priority: optional' \
+		'Description: SSA-based register allocation for LLVM: a command and a plug-in' >target/deb/DEBIAN/control
+	dpkg-deb --build --root-owner-group target/deb target/chordal.deb
 
 optimal: ## build with a solver for integer programs, for the allocator `optimal` (six minutes more)
 	@scripts/setup cmake
