@@ -111,7 +111,7 @@ pub struct Workers<'w> {
     ours: Ours<'w>,
     /// Always there, until this is dropped.
     jobs: Option<SyncSender<Sent>>,
-    /// Those that are this struct's own.
+    /// The threads that dropping this waits for; none if a scope waits for them ([`Workers::with`]).
     threads: Vec<JoinHandle<()>>,
 }
 

@@ -44,7 +44,7 @@ impl Files {
 /// The flags of the bridge in the order of [`shrink_wrap::Saved`].
 const SAVED: [SavedFlags; 3] = [SavedFlags::ARRIVING, SavedFlags::WITHIN, SavedFlags::LEAVING];
 
-/// What a run of the code generator is asked for.
+/// The settings of one run of the code generator.
 pub struct Task<'o> {
     /// The threads that allocate, unless one of LLVM's allocators does.
     pub workers: Option<Workers<'o>>,
@@ -56,7 +56,7 @@ pub struct Task<'o> {
     pub progress: &'o dyn Fn(&str),
 }
 
-/// Only to listen.
+/// No allocation of ours: the session only collects what the bridge reports.
 impl Default for Task<'_> {
     fn default() -> Self {
         Task { workers: None, registers: None, fallback: false, progress: &|_| () }

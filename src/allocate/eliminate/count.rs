@@ -26,11 +26,12 @@ pub struct EliminationCounts {
     /// Graphs with a memory transfer whose sources take all registers of the transferred value's bank. Moving the value
     /// through a register would have needed another spill.
     pub potential_spills: u64,
-    /// The same four counts. Here, a value that some predecessors leave in one place and others in another has an edge too, its
-    /// mock φ.
+    /// The four counts above, as if every value that arrives from some predecessors in one place, and from others in another, had
+    /// a φ at the head of the block as well: a mock φ [PP09, §7].
     #[serde(default)]
     pub with_mock_phis: TransferGraphs,
-    /// The same four counts. Here, every value that is live into these blocks has an edge, also one that stays where it is.
+    /// The four counts above, as if every value that is live into these blocks had a φ there, even if it arrives from all
+    /// predecessors in the same place.
     #[serde(default)]
     pub with_all_mock_phis: TransferGraphs,
     /// Blocks with 2k - 1 φs, or more, of a bank with k registers: thirteen for seven. Whatever registers the φs have, spilling

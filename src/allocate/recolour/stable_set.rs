@@ -244,7 +244,8 @@ mod tests {
         }
     }
 
-    /// Each node is joined to the two before it and the two behind it. Such a graph is chordal, so no search is needed.
+    /// The nodes are in a row, and each is a neighbour of the next two. In such a graph, which is chordal, the heaviest stable set
+    /// is found without trying alternatives, so ten thousand nodes take no time.
     #[test]
     fn chordal_graphs_take_no_branches() {
         let mut rng = fastrand::Rng::with_seed(4);

@@ -82,7 +82,8 @@ pub struct Judged {
     /// The number in each setting that has one.
     pub measured: Vec<(String, f64)>,
     pub verdict: Verdict,
-    /// What programs executed, for claims about run time: as [`Executed::NAMES`](super::executed::Executed::NAMES), ratios as those of time.
+    /// For claims about run time: instructions, loads and stores that the same programs executed, in the order of
+    /// [`Executed::NAMES`](super::executed::Executed::NAMES). These are ratios of the same two allocators as the claim's.
     pub executed: Option<[f64; 3]>,
     /// Why it cannot be measured, if it cannot.
     pub obstacle: Option<String>,
