@@ -254,3 +254,25 @@ fn cargo_builds_with_it() {
     let refused = folder.chordal(&["cargo", "build"]).env("CHORDAL_REGISTERS", "rax,rax").assert();
     refused.code(2).stderr(predicates::str::contains("CHORDAL_REGISTERS"));
 }
+
+/// A program that loads the library, but not LLVM.
+const WITHOUT_LLVM: &str = "#include <dlfcn.h>
+struct Info { unsigned api; void *rest[4]; };
+int main(int argc, char **argv) {
+  void *library = dlopen(argv[1], RTLD_NOW);
+  if (!library) return 9;
+  struct Info (*info)(void) = (struct Info (*)(void))dlsym(library, \"llvmGetPassPluginInfo\");
+  return info().api;
+}
+";
+
+#[test]
+fn a_program_without_this_llvm_is_refused_in_one_sentence() {
+    let folder = Folder::new();
+    folder.write("load.c", WITHOUT_LLVM);
+    folder.run(Command::new("clang-22").args(["load.c", "-ldl", "-o", "load"]));
+    let (accepted_nothing, text) = said(&folder, Command::new(folder.path("load")).arg(plugin()));
+    assert!(accepted_nothing, "the version of the interface is not 0: {text}");
+    let sentence = "chordal: error: the plug-in was built for LLVM 22.1, and this program has no such LLVM as a shared library\n";
+    assert_eq!(text, sentence);
+}

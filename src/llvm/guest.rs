@@ -41,11 +41,11 @@ pub struct How {
     pub fallback: bool,
     /// The order of functions where code of only one module is generated; elsewhere they come in turn.
     pub pace: Pace,
-    /// Whether to find out the size of each function's machine code, where the object is at hand.
-    pub sizes: bool,
+    /// Whether there will be statistics, which say where functions are in the source, and how large they are.
+    pub statistics: bool,
 }
 
-/// What became of a module.
+/// A module whose code has been generated.
 pub struct Generated {
     /// LLVM's name for it: in clang the source as given, in a linker the object.
     pub identifier: String,
@@ -119,7 +119,7 @@ struct Guest {
     registers: Option<&'static [String]>,
     /// The registers that LLVM's allocator may not use.
     excluded: Vec<ffi::Str>,
-    sizes: bool,
+    statistics: bool,
     identifier: String,
     source: String,
     places: HashMap<String, Place>,
@@ -129,7 +129,7 @@ struct Guest {
 /// A guest, or why LLVM allocates as it would without us.
 enum Begun {
     Joined(Box<Guest>),
-    Refused(Message),
+    Refused(Option<Message>),
 }
 
 fn host() -> &'static dyn Host {
@@ -162,7 +162,7 @@ impl Guest {
             excluded: compile::excluded(registers, target),
             triple,
             registers,
-            sizes: how.sizes,
+            statistics: how.statistics,
             identifier: String::new(),
             source: String::new(),
             places: HashMap::new(),
@@ -188,7 +188,9 @@ impl Guest {
         let module = ManuallyDrop::new(unsafe { Module::new(module.cast()) });
         self.identifier = module.get_name().to_string_lossy().into_owned();
         self.source = module.get_source_file_name().to_string_lossy().into_owned();
-        self.places = places::of(module.get_functions().filter(|function| function.count_basic_blocks() > 0));
+        if self.statistics {
+            self.places = places::of(module.get_functions().filter(|function| function.count_basic_blocks() > 0));
+        }
     }
 
     fn finish(&mut self) -> Vec<Message> {
@@ -209,7 +211,7 @@ impl Guest {
         compile::check(&self.session, 0)?;
         let mut functions = self.session.take_functions(&mut self.places);
         // (There is no object in a linker, and assembly is not taken apart.)
-        if self.sizes
+        if self.statistics
             && let Ok(sizes) = compile::sizes_in(&self.session.output)
         {
             compile::enter_sizes(&sizes, &mut functions);
@@ -239,7 +241,7 @@ extern "C" fn begin(triple: ffi::Str, whole: u32, options: *mut ffi::Options, ca
     let begun = begun.unwrap_or_else(|failure: Failure| Err(Message::Error(failure.to_string())));
     let (begun, flat) = match begun {
         Ok((guest, flat)) => (Begun::Joined(guest), flat),
-        Err(message) => (Begun::Refused(message), nobody()),
+        Err(message) => (Begun::Refused(Some(message)), nobody()),
     };
     let mut begun = Box::new(begun);
     // SAFETY: the bridge passes room for both.
@@ -271,7 +273,7 @@ extern "C" fn finish(guest: *mut c_void, user: *mut c_void, report: ffi::Report)
         Begun::Joined(guest) => {
             guarded(|| Ok(guest.finish())).unwrap_or_else(|failure| vec![Message::Error(failure.to_string())])
         }
-        Begun::Refused(message) => vec![std::mem::replace(message, Message::Warning(String::new()))],
+        Begun::Refused(message) => message.take().into_iter().collect(),
     };
     for message in messages {
         let (severity, text) = match message {

@@ -43,16 +43,19 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
     Err(_) => unreachable!(),
 };
 
-/// What LLVM calls when it has loaded the library. LLVM does not go on if the version of the answer is not its own.
+/// LLVM calls this function when it has loaded the library. If `api` in the answer is not LLVM's own version of the interface, LLVM
+/// reports an error and does not use the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn llvmGetPassPluginInfo() -> Info {
-    let (major, minor, _) = llvm::version();
-    let fits = (major, minor) == llvm::BUILT_FOR;
+    let (major, minor) = llvm::BUILT_FOR;
+    let host = llvm::version_of_process();
+    let fits = host == Some(llvm::BUILT_FOR);
     if fits {
         guest::join(&Plugin);
     } else {
-        let (built, minor_built) = llvm::BUILT_FOR;
-        eprintln!("chordal: error: this plug-in was built for LLVM {built}.{minor_built}, and this is LLVM {major}.{minor}");
+        let host = host
+            .map_or("has no such LLVM as a shared library".to_owned(), |(major, minor)| format!("is of LLVM {major}.{minor}"));
+        eprintln!("chordal: error: the plug-in was built for LLVM {major}.{minor}, and this program {host}");
     }
     Info {
         api: if fits { API } else { 0 },
@@ -75,7 +78,7 @@ impl Host for Plugin {
             fallback: settings.fallback,
             // Times are those of one function only if no other is being compiled meanwhile.
             pace: if settings.statistics.is_some() && settings.times { Pace::InTurn } else { settings.pace },
-            sizes: settings.statistics.is_some(),
+            statistics: settings.statistics.is_some(),
         })
     }
 
