@@ -90,7 +90,7 @@ conventions: setup ## random modules whose functions differ in convention, attri
 	$(CARGO) build --release
 	scripts/conventions.py $(N) $(if $(SEED),--seed $(SEED))
 
-packages-test: setup ## build real packages with chordal cc, c++ and fc, run their own tests, compare with clang's builds
+packages-test: setup ## build real packages with chordal cc, c++, fc and cargo, run their own tests, compare with clang's builds
 	$(CARGO) build --release
 	scripts/packages-test
 

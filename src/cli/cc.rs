@@ -76,9 +76,6 @@ pub fn run(language: Language, arguments: &Arguments) -> Result<(), Failure> {
     let plugin = plugin()?.display().to_string();
     let words = expanded(&arguments.arguments);
     let mut command = driver.command();
-    // The driver warns of flags that are not for what it does.
-    let quietly = language != Language::Fortran;
-    command.args(quietly.then_some("--start-no-unused-arguments"));
     command.arg(format!("-fpass-plugin={plugin}"));
     if links_bitcode(&words) {
         if !words.iter().any(|word| word.starts_with("-fuse-ld=") && word.contains("lld")) {
@@ -86,7 +83,7 @@ pub fn run(language: Language, arguments: &Arguments) -> Result<(), Failure> {
         }
         command.arg(format!("-Wl,--load-pass-plugin={plugin}"));
     }
-    command.args(quietly.then_some("--end-no-unused-arguments")).args(&arguments.arguments);
+    command.args(&arguments.arguments);
     Err(become_it(&mut command).into())
 }
 

@@ -115,7 +115,7 @@ pub struct Arguments {
     limits: Limits,
 }
 
-/// What is asked of allocation, whoever runs the compiler.
+/// Options about allocation: those of `chordal compile` that the plug-in takes too.
 #[derive(Args)]
 pub struct Allocation {
     /// The allocator: one of chordal's own, or regalloc2's or LLVM's for comparison (`chordal list` shows all)
@@ -343,7 +343,7 @@ fn certificate(total: &Counts) -> Option<String> {
     })
 }
 
-/// What statistics are about.
+/// The heading of a file of statistics: which allocator compiled which module.
 pub struct Subject<'a> {
     pub allocator: &'a allocators::Entry,
     pub configured: &'a Configured,

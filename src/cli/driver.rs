@@ -42,9 +42,10 @@ impl Driver {
         let usual = [format!("{name}-22"), name.to_owned()].map(PathBuf::from);
         let named = env::var_os(variable).filter(|named| !named.is_empty()).map(PathBuf::from);
         for program in named.as_ref().map_or(&usual[..], std::slice::from_ref) {
-            let says_so = program.file_name().is_some_and(|it| it.to_string_lossy() == usual[0].to_string_lossy());
-            let version = if says_so && is_on_path(program) { Ok(format!("{name} version 22.")) } else { version(program) };
-            match version {
+            if program.file_name() == Some(usual[0].as_os_str()) && is_on_path(program) {
+                return Ok(Driver { program: program.clone(), language });
+            }
+            match version(program) {
                 Ok(version) if version.contains(&format!("{name} version 22.")) => {
                     return Ok(Driver { program: program.clone(), language });
                 }

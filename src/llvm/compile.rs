@@ -126,7 +126,7 @@ pub struct Compiled {
     /// The functions and their counts, in the order of the output.
     pub functions: Vec<Function>,
     pub warnings: Vec<Warning>,
-    /// Time of code generation in nanoseconds. The time for functions that were left to LLVM's allocator is not included.
+    /// Time of code generation in nanoseconds.
     pub time_ns: u64,
 }
 

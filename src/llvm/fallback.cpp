@@ -94,9 +94,8 @@ void allocateGreedily(MachineFunction &MF, Target &T, ImmutablePass &MachineModu
   x86::zeroByExclusiveOr(MF, T);
 }
 
-void reportFallback(const MachineFunction &MF, StringRef Reason) {
-  MachineFunction &Mutable = const_cast<MachineFunction &>(MF);
-  MachineOptimizationRemarkEmitter Emitter(Mutable, nullptr);
+void reportFallback(MachineFunction &MF, StringRef Reason) {
+  MachineOptimizationRemarkEmitter Emitter(MF, nullptr);
   DiagnosticLocation Place(MF.getFunction().getSubprogram());
   Emitter.emit([&] {
     return MachineOptimizationRemarkMissed("chordal", "Fallback", Place, &MF.front()) << "left to LLVM's greedy allocator: " << Reason;

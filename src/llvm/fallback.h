@@ -13,7 +13,7 @@ void allocateGreedily(llvm::MachineFunction &MF, Target &T, llvm::ImmutablePass 
                       llvm::ImmutablePass &Config);
 
 // Reports to the compiler that this happens: a remark with the function's place.
-void reportFallback(const llvm::MachineFunction &MF, llvm::StringRef Reason);
+void reportFallback(llvm::MachineFunction &MF, llvm::StringRef Reason);
 
 // A pass of a pipeline with one of LLVM's allocators: it runs `ForFallback` on the functions that are left to the greedy one, and
 // `ForOthers` on all others.

@@ -1,4 +1,5 @@
-//! What the plug-in is asked for: by options of LLVM's command line, or by environment variables.
+//! The settings of the plug-in, from options of LLVM's command line (`-mllvm -chordal-allocator=`) or from environment
+//! variables (`CHORDAL_ALLOCATOR`). They are read once a process.
 
 use crate::cli::allocators::{self, Configured, Entry};
 use crate::cli::compile::Allocation;
@@ -10,7 +11,7 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// What the plug-in is asked for.
+/// The settings of the plug-in.
 pub struct Settings {
     pub allocator: &'static Entry,
     pub configured: Configured,
