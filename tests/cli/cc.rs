@@ -295,6 +295,7 @@ fn ccache_knows_of_the_environment_by_the_key() {
         let mut command = Command::new("ccache");
         command.current_dir(folder.0.path()).arg(chordal().get_program()).args(["cc", "-O2", "-c", "p.c", "-o", "p.o"]);
         command.env("CCACHE_DIR", folder.path("cache")).env("CCACHE_COMPILERCHECK", "%compiler% cc --cache-key");
+        command.env("CHORDAL_PLUGIN", crate::plugin::plugin());
         command.env("CHORDAL_ALLOCATOR", allocator).env("CHORDAL_STATS", statistics).assert().success().stderr("");
         folder.read("p.o")
     };

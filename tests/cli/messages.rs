@@ -83,7 +83,9 @@ fn the_commands_that_are_named_do_it() {
     let path = std::path::Path::new(own.get_program()).parent().expect("it is in a folder");
     let path = format!("{}:{}", path.display(), std::env::var("PATH").expect("it is set"));
     for command in commands {
-        folder.run(Process::new("sh").args(["-c", command]).env("PATH", &path));
+        let mut shell = Process::new("sh");
+        shell.args(["-c", command]).env("PATH", &path).env("CHORDAL_PLUGIN", crate::plugin::plugin());
+        folder.run(&mut shell);
     }
     assert!(folder.files().contains(&"my prog.bc".to_owned()) && folder.files().contains(&"my prog.o".to_owned()));
 }
