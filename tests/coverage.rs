@@ -172,9 +172,13 @@ const FEATURES: &[(&str, Feature)] = &[
     ("an overwriting definition of another class", |f| {
         op(f, |o| o.iter().any(|d| reused(o, d).is_some_and(|use_| f.allowed(use_.value) != f.allowed(d.value))))
     }),
-    ("it commutes", |f| op(f, |o| o.iter().any(|d| d.reuse_instead.is_some() && !d.reuse_none))),
-    ("a form with three addresses", |f| op(f, |o| o.iter().any(|d| d.reuse_none && d.reuse_instead.is_none()))),
-    ("both", |f| op(f, |o| o.iter().any(|d| d.reuse_none && d.reuse_instead.is_some()))),
+    ("it commutes", |f| op(f, |o| o.iter().any(|d| !d.reuse_instead.is_empty() && !d.reuse_none))),
+    ("a form with three addresses", |f| op(f, |o| o.iter().any(|d| d.reuse_none && d.reuse_instead.is_empty()))),
+    ("both", |f| op(f, |o| o.iter().any(|d| d.reuse_none && !d.reuse_instead.is_empty()))),
+    ("it can overwrite any of three uses", |f| op(f, |o| o.iter().any(|d| d.overwritable().count() > 2))),
+    ("a foldable use that it overwrites in one form", |f| {
+        op(f, |o| o.iter().any(|d| reused(o, d).is_some_and(|use_| use_.foldable)))
+    }),
     ("an early definition", |f| op(f, |o| o.iter().any(|d| d.role == Role::EarlyDef && d.reuse.is_none()))),
     ("several early definitions", |f| op(f, |o| o.iter().filter(|d| d.role == Role::EarlyDef).count() > 1)),
     ("an early definition that overwrites a use", |f| op(f, |o| o.iter().any(|d| d.role == Role::EarlyDef && d.reuse.is_some()))),

@@ -15,8 +15,9 @@
 use super::ssa::conventional::{Conventional, Web};
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Liveness, Partition};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, Reg, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, OperandSet, Reg, Value};
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap, packed_option::PackedOption};
+use smallvec::SmallVec;
 
 /// Chooses for all instructions.
 pub(super) fn choose(conventional: &mut Conventional, liveness: &Liveness) {
@@ -39,7 +40,7 @@ pub(super) fn choose(conventional: &mut Conventional, liveness: &Liveness) {
 }
 
 fn has_choice(def: &Operand) -> bool {
-    def.reuse_instead.is_some() || def.reuse_none
+    !def.reuse_instead.is_empty() || def.reuse_none
 }
 
 /// Chooses for the definition that is the `k`th of an instruction's operands. It had better overwrite the operand that is
@@ -61,22 +62,27 @@ fn choose_for(
     };
     let free = |of: u8| dies(of) && !is_overwritten(of);
     let mut fits = |of: u8| free(of) && !chains.are_apart(value(of), def);
-    let instead = operands[k].reuse_instead.filter(|&other| free(other));
-    let (fits_as_it_is, fits_instead) = (fits(reuse), instead.is_some_and(&mut fits));
-    let prefers = |chains: &mut Chains, other: u8| match on_the_way {
+    let others: SmallVec<[u8; 4]> = operands[k].reuse_instead.iter().filter(|&other| free(other)).collect();
+    let fits_as_it_is = fits(reuse);
+    let fitting: SmallVec<[u8; 4]> = others.iter().copied().filter(|&other| fits(other)).collect();
+    let mut preferred = fitting.iter().copied().filter(|&other| match on_the_way {
         Some(operand) => operand == other,
         None => chains.are_one(value(other), def) && !chains.are_one(value(reuse), def),
+    });
+    let instead = match preferred.next() {
+        Some(other) => Some(other),
+        None if !fits_as_it_is && !fitting.is_empty() => Some(fitting[0]),
+        None if !free(reuse) => others.first().copied(),
+        None => None,
     };
-    if let Some(other) = instead
-        && (!free(reuse) || fits_instead && (!fits_as_it_is || prefers(chains, other)))
-    {
+    if let Some(other) = instead {
         chains.join(value(other), def);
         operands[k].reuse = Some(other);
-        operands[k].reuse_instead = Some(reuse);
-        operands.iter_mut().for_each(|operand| operand.foldable = false);
+        operands[k].reuse_instead.remove(other);
+        operands[k].reuse_instead.insert(reuse);
     } else if operands[k].reuse_none && !fits_as_it_is {
         operands[k].reuse = None;
-        operands[k].reuse_instead = None;
+        operands[k].reuse_instead = OperandSet::EMPTY;
         operands[k].reuse_none = false;
         operands.iter_mut().for_each(|operand| operand.foldable = false);
     } else if free(reuse) {
@@ -149,7 +155,7 @@ impl<'a> Recurrences<'a> {
             let first = function.insts[inst].operands.start as usize;
             let operands = function.operands(inst);
             let def = operands.iter().find(|operand| operand.is_def() && operand.value == value);
-            let choice = def.into_iter().flat_map(|def| [def.reuse, def.reuse_instead]).flatten();
+            let choice = def.into_iter().flat_map(Operand::overwritable);
             let dying = choice.filter(move |&operand| self.liveness.kills(first + usize::from(operand)));
             dying.map(|operand| (operand, operands[usize::from(operand)].value))
         })

@@ -198,7 +198,10 @@ impl<'a> Rules<'a> {
     fn accesses(&self, inst: Inst) -> usize {
         let (operands, locations) = (self.function.operands(inst), self.overlay.operands(self.function, inst));
         let in_memory = |k: usize| matches!(locations[k], Some(Location::Slot(_)));
-        let changed = |k: usize| (0..operands.len()).any(|def| in_memory(def) && operands[def].reuse.map(usize::from) == Some(k));
+        let changes = |def: usize, k: usize| {
+            operands[def].overwritable().any(|use_| usize::from(use_) == k) && locations[def] == locations[k]
+        };
+        let changed = |k: usize| (0..operands.len()).any(|def| in_memory(def) && changes(def, k));
         (0..operands.len()).filter(|&k| in_memory(k) && !changed(k)).count()
     }
 
@@ -341,7 +344,7 @@ impl OperandSite<'_> {
     /// overwrites it.
     fn may_be_in_memory(&self) -> bool {
         let updates = |(o, &l): (&Operand, &Option<Location>)| {
-            o.foldable && o.reuse.map(usize::from) == Some(self.index) && l == Some(self.location())
+            o.foldable && o.overwritable().any(|use_| usize::from(use_) == self.index) && l == Some(self.location())
         };
         self.operand().foldable || self.operands.iter().zip(self.locations).any(updates)
     }
@@ -381,10 +384,9 @@ fn definition_faults(site: &OperandSite, silent: bool) -> Vec<Fault> {
     if let Some(partner) = operand.reuse {
         let at = |k: u8| located(site.locations[usize::from(k)]);
         let usage = at(partner);
-        // The form of the instruction that overwrites no use, or another one, accesses no memory.
+        // The form of the instruction that overwrites no use accesses no memory.
         let in_registers = || site.locations.iter().all(|location| matches!(location, Some(Location::Reg(_))));
-        let otherwise = operand.reuse_none || operand.reuse_instead.is_some_and(|other| at(other) == location);
-        let holds = usage == location || otherwise && in_registers();
+        let holds = operand.overwritable().any(|use_| at(use_) == location) || operand.reuse_none && in_registers();
         faults.extend((!holds).then_some(Fault::ReuseDiffers { definition: location, usage }));
     }
     let Location::Reg(reg) = location else { return faults };

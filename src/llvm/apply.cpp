@@ -266,6 +266,7 @@ private:
     const ChInst &I = E.Insts[Inst];
     if (I.first_operand < I.end_operand && A.locations[I.first_operand] == INT32_MIN)
       return E.InstAt[Inst]->eraseFromParent(); // it is executed where its value is used instead
+    bool ThreeAddresses = !commute(*E.InstAt[Inst], I) || Flagless.contains(Inst);
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
       if (A.locations[K] < 0) {
         if (I.kind != CH_OP)
@@ -280,7 +281,6 @@ private:
     // The value was computed in the register, or stays there, and may be of a class that lacks it.
     if ((I.kind == CH_COPY_TO || I.kind == CH_COPY_FROM) && A.locations[I.first_operand] == int64_t(I.reg) && MI.getNumOperands() == 2)
       return MI.eraseFromParent();
-    bool ThreeAddresses = !commute(MI, I) || Flagless.contains(Inst);
     for (unsigned K = I.first_operand; K < I.end_operand; ++K)
       if (A.locations[K] >= 0)
         for (unsigned Index : E.OperandAt[K].all())
@@ -302,17 +302,24 @@ private:
   // then.
   bool commute(MachineInstr &MI, const ChInst &I) {
     for (unsigned K = I.first_operand; K < I.end_operand; ++K) {
-      const ChOperand &Def = E.Operands[K];
+      ChOperand &Def = E.Operands[K];
       if (Def.reuse == UINT16_MAX || A.locations[I.first_operand + Def.reuse] == A.locations[K])
         continue;
-      unsigned Instead = I.first_operand + Def.reuse_instead;
-      if (Def.reuse_instead == UINT16_MAX || A.locations[Instead] != A.locations[K])
+      unsigned Instead = 0;
+      while (Def.reuse_instead >> Instead && !(Def.reuse_instead >> Instead & 1 && A.locations[I.first_operand + Instead] == A.locations[K]))
+        ++Instead;
+      if (!(Def.reuse_instead >> Instead))
         return false;
-      unsigned &From = E.OperandAt[I.first_operand + Def.reuse].Index[0], &To = E.OperandAt[Instead].Index[0];
-      TII.commuteInstruction(MI, /*NewMI=*/false, From, To);
-      std::swap(From, To);
+      exchangeUses(MI, E.OperandAt[I.first_operand + Def.reuse].Index[0], E.OperandAt[I.first_operand + Instead].Index[0]);
+      Def.reuse = Instead;
     }
     return true;
+  }
+
+  // Exchanges two uses of an instruction, whose operands are then where each other's were.
+  static void exchangeUses(MachineInstr &MI, unsigned &A, unsigned &B) {
+    exchange(MI, A, B);
+    std::swap(A, B);
   }
 
   // Replaces an instruction in physical registers by a form without ties.
@@ -328,8 +335,10 @@ private:
   // when the exporter asked whether it can be folded.
   bool foldOperand(unsigned Inst, unsigned K) {
     MachineInstr &MI = *E.InstAt[Inst];
-    unsigned Index = E.OperandAt[K].Index[0];
     bool Updates = E.Operands[K].role != CH_USE;
+    if (!Updates)
+      moveToPlace(Inst, K);
+    unsigned Index = E.OperandAt[K].Index[0];
     SmallVector<unsigned, 2> Indices(E.OperandAt[K].all());
     if (Updates)
       Indices.push_back(E.OperandAt[E.Insts[Inst].first_operand + E.Operands[K].reuse].Index[0]);
@@ -358,6 +367,19 @@ private:
     MI.eraseFromParent();
     E.InstAt[Inst] = New;
     return true;
+  }
+
+  // Exchanges a use that is read from memory with another one if only that other operand can be in memory.
+  void moveToPlace(unsigned Inst, unsigned K) {
+    unsigned &Index = E.OperandAt[K].Index[0];
+    if (E.OperandAt[K].all().size() > 1)
+      return;
+    unsigned Place = E.Folding.place(*E.InstAt[Inst], Index, E.Classes[E.Operands[K].value]);
+    if (Place == CH_NONE || Place == Index)
+      return;
+    for (unsigned Other = E.Insts[Inst].first_operand; Other < E.Insts[Inst].end_operand; ++Other)
+      if (E.OperandAt[Other].Index[0] == Place)
+        return exchangeUses(*E.InstAt[Inst], Index, E.OperandAt[Other].Index[0]);
   }
 
   void setRegister(MachineOperand &MO, unsigned Root) {

@@ -120,10 +120,10 @@ typedef struct {
   uint32_t value;
   uint16_t role;          // a ChRole
   uint16_t reuse;         // of a definition: the operand of the instruction whose register it overwrites, or UINT16_MAX
-  uint16_t reuse_instead; // another operand that it can overwrite instead if no operand is in memory, or UINT16_MAX
+  uint16_t reuse_instead; // others of the first 16 operands that it can overwrite instead, a bit each
   uint8_t reuse_none;     // a bool: it can be in any register if no operand is in memory
-  uint8_t foldable;       // a bool: the instruction can read this use from its spill slot, if it reads no other operand from one;
-                          // or it can change the use that this definition overwrites in their common slot
+  uint8_t foldable;       // a bool: the instruction can read this use from its spill slot, if it reads no other operand from one
+                          // and overwrites another; or it can change the use that this definition overwrites in their common slot
 } ChOperand;
 
 // The physical registers of an instruction.

@@ -16,7 +16,7 @@ namespace chordal {
 static StringRef contentOf(const ChPins &Sets) { return {reinterpret_cast<const char *>(&Sets), sizeof Sets}; }
 
 Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &MBFI)
-    : MF(MF), T(T), TII(*MF.getSubtarget().getInstrInfo()), MRI(MF.getRegInfo()), Folding(MF, T) {
+    : MF(MF), T(T), Folding(MF, T), TII(*MF.getSubtarget().getInstrInfo()), MRI(MF.getRegInfo()) {
   if (MF.hasEHFunclets())
     unsupported("funclet-based exception handling");
   BlockNumber.resize(MF.getNumBlockIDs());
@@ -414,7 +414,7 @@ void Export::addOperand(MachineInstr &MI, unsigned Index, MutableArrayRef<unsign
   }
   uint16_t Role = MO.isUse() ? CH_USE : MO.isEarlyClobber() ? CH_EARLY_DEF : CH_DEF;
   Position[Index] = Operands.size();
-  Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX, UINT16_MAX, false, false});
+  Operands.push_back({valueOf(MO.getReg()), Role, UINT16_MAX, 0, false, false});
   OperandAt.push_back({{Index, 0}, 1});
 }
 
@@ -442,9 +442,10 @@ void Export::addReuse(MachineInstr &MI, unsigned First, ArrayRef<unsigned> Posit
     if (Def.role != CH_DEF || MI.isInsertSubreg())
       continue;
     auto IsOperand = [&](unsigned Index) { return Position[Index] != UINT16_MAX; };
-    unsigned Other = commuted(MI, UseIndex, T);
-    if (Other != CH_NONE && IsOperand(Other) && Position[Other] - First <= UINT8_MAX)
-      Def.reuse_instead = Position[Other] - First;
+    constexpr unsigned Bits = 16;
+    for (unsigned Other = 1; MI.isCommutable() && Def.reuse < Bits && Other < MI.getNumExplicitOperands(); ++Other)
+      if (IsOperand(Other) && Position[Other] - First < Bits && isExchangeable(MI, UseIndex, Other, T))
+        Def.reuse_instead |= 1 << (Position[Other] - First);
     bool Known = true;
     for (unsigned Use = 1; Use < MI.getNumExplicitOperands(); ++Use)
       Known &= !MI.getOperand(Use).isReg() || IsOperand(Use);
@@ -468,9 +469,9 @@ void Export::addFoldable(MachineInstr &MI, unsigned First) {
     if (Class == CH_NONE)
       continue;
     if (Operand.role == CH_USE)
-      Operand.foldable = Folding.foldable(MI, OperandAt[K].all(), Class);
+      Operand.foldable = Folding.foldableAlways(MI, OperandAt[K].all(), Class);
     else if (Operand.role == CH_DEF && Operand.reuse != UINT16_MAX && Classes[Operands[First + Operand.reuse].value] == Class)
-      Operand.foldable = Folding.foldable(MI, {OperandAt[K].Index[0], OperandAt[First + Operand.reuse].Index[0]}, Class);
+      Operand.foldable = Folding.foldableAlways(MI, {OperandAt[K].Index[0], OperandAt[First + Operand.reuse].Index[0]}, Class);
   }
 }
 

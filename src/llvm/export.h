@@ -30,6 +30,7 @@ public:
 
   llvm::MachineFunction &MF;
   Target &T;
+  Folder Folding;
 
   std::vector<llvm::MachineBasicBlock *> BlockAt;
   std::vector<llvm::MachineInstr *> InstAt;
@@ -91,7 +92,6 @@ private:
 
   const llvm::TargetInstrInfo &TII;
   const llvm::MachineRegisterInfo &MRI;
-  Folder Folding;
   std::vector<uint32_t> ValueOf; // by virtual register index; CH_NONE for those without a definition
   llvm::StringMap<unsigned> PinsByContent; // by the bytes of a ChPins, its index in Pins
   std::array<unsigned, 4> RecentPins = {};

@@ -1,4 +1,5 @@
 #include "fold.h"
+#include "forms.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/TargetFrameLowering.h"
 #include "llvm/CodeGen/TargetOpcodes.h"
@@ -138,6 +139,65 @@ bool Folder::foldable(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Cla
   if (New)
     It->second = probe(MI, Indices, Class);
   return It->second;
+}
+
+bool Folder::foldableAlways(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) {
+  if (!MI.isCommutable())
+    return foldable(MI, Indices, Class);
+  auto [It, New] = T.FoldableAlways.try_emplace(situation(MI, Indices, Class), false);
+  if (New)
+    It->second = probeAlways(MI, Indices, Class);
+  return It->second;
+}
+
+// The use that a definition of an instruction is tied to, or CH_NONE.
+static unsigned tiedUse(const MachineInstr &MI) {
+  for (unsigned Index = 1; Index < MI.getNumExplicitOperands(); ++Index)
+    if (MI.getOperand(Index).isReg() && MI.isRegTiedToDefOperand(Index))
+      return Index;
+  return CH_NONE;
+}
+
+// Tries it with the instruction, and with each exchange of the use that is overwritten.
+bool Folder::probeAlways(MachineInstr &MI, ArrayRef<unsigned> Indices, uint32_t Class) {
+  unsigned Tied = tiedUse(MI);
+  auto CanBe = [&](MachineInstr &Form, unsigned Index) {
+    return Indices.size() > 1 ? foldable(Form, Indices, Class) : place(Form, Index, Class) != CH_NONE;
+  };
+  bool Found = Tied != Indices[0];
+  if (Found && !CanBe(MI, Indices[0]))
+    return false;
+  for (unsigned Other = 1; Tied != CH_NONE && Other < MI.getNumExplicitOperands(); ++Other) {
+    if (Other == Indices[0] || !isExchangeable(MI, Tied, Other, T))
+      continue;
+    MachineInstr *Form = MF.CloneMachineInstr(&MI);
+    MI.getParent()->insert(MI.getIterator(), Form);
+    exchange(*Form, Tied, Other);
+    Found = CanBe(*Form, Indices[0] == Tied ? Other : Indices[0]);
+    Form->eraseFromParent();
+    if (!Found)
+      return false;
+  }
+  return Found;
+}
+
+unsigned Folder::place(MachineInstr &MI, unsigned Index, uint32_t Class) {
+  if (foldable(MI, Index, Class))
+    return Index;
+  if (!MI.isCommutable() || MI.isRegTiedToDefOperand(Index))
+    return CH_NONE;
+  for (unsigned Other = 1; Other < MI.getNumExplicitOperands(); ++Other) {
+    if (!isExchangeable(MI, Index, Other, T))
+      continue;
+    MachineInstr *Form = MF.CloneMachineInstr(&MI);
+    MI.getParent()->insert(MI.getIterator(), Form);
+    exchange(*Form, Index, Other);
+    bool Found = foldable(*Form, Other, Class);
+    Form->eraseFromParent();
+    if (Found)
+      return Other;
+  }
+  return CH_NONE;
 }
 
 // Everything that LLVM's answer depends on, except for the subtarget.

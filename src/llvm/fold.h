@@ -44,9 +44,17 @@ public:
   // Whether fold() succeeds for values of this (exported) class.
   bool foldable(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
 
+  // Whether it succeeds whichever use a definition overwrites, of those that it can overwrite, as long as it is not this one. The
+  // use may have to be exchanged with another first: see place().
+  bool foldableAlways(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
+
+  // Where fold() would read a use: its index, or that of a use to exchange it with; CH_NONE if nowhere.
+  unsigned place(llvm::MachineInstr &MI, unsigned Index, uint32_t Class);
+
 private:
   uint64_t situation(const llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class) const;
   bool probe(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
+  bool probeAlways(llvm::MachineInstr &MI, llvm::ArrayRef<unsigned> Indices, uint32_t Class);
 
   llvm::MachineFunction &MF;
   Target &T;

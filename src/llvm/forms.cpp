@@ -10,32 +10,34 @@ namespace chordal {
 
 static const TargetInstrInfo &infoOf(const MachineInstr &MI) { return *MI.getMF()->getSubtarget().getInstrInfo(); }
 
-// Whether an instruction remains of the same kind if two operands are exchanged. This is tried on a copy. A conditional move then
-// takes the opposite condition. (Some instructions become others, or do not change, depending on their immediates; their operands
-// keep their order.)
+void exchange(MachineInstr &MI, unsigned A, unsigned B) { infoOf(MI).commuteInstruction(MI, /*NewMI=*/false, A, B); }
+
+// Whether an exchange has the effect that it should have. This is tried on a copy, of which only an immediate and the opcode may be
+// others. (A conditional move takes the opposite condition; of a fused multiplication and addition, another of three forms is taken.
+// Some instructions do not change, or get more operands, depending on their immediates.)
 static bool probe(MachineInstr &MI, unsigned A, unsigned B) {
   MachineInstr *Clone = MI.getMF()->CloneMachineInstr(&MI);
   MI.getParent()->insert(MI.getIterator(), Clone);
-  MachineInstr *New = infoOf(MI).commuteInstruction(*Clone, /*NewMI=*/false, A, B);
-  bool Same = New == Clone && New->getOpcode() == MI.getOpcode();
-  bool HasCondition = x86::hasCondition(MI);
-  for (unsigned I = 0; Same && I < MI.getNumOperands(); ++I)
-    Same = New->getOperand(I).isIdenticalTo(MI.getOperand(I == A ? B : I == B ? A : I)) ||
-           (HasCondition && New->getOperand(I).isImm());
+  exchange(*Clone, A, B);
+  bool Exchanged = Clone->getNumOperands() == MI.getNumOperands();
+  for (unsigned I = 0; Exchanged && I < MI.getNumOperands(); ++I)
+    Exchanged = Clone->getOperand(I).isIdenticalTo(MI.getOperand(I == A ? B : I == B ? A : I)) ||
+                (Clone->getOperand(I).isImm() && MI.getOperand(I).isImm());
   Clone->eraseFromParent();
-  return Same;
+  return Exchanged;
 }
 
-unsigned commuted(MachineInstr &MI, unsigned UseIndex, Target &T) {
-  unsigned Other = TargetInstrInfo::CommuteAnyOperandIndex;
-  if (!MI.isCommutable() || !infoOf(MI).findCommutedOpIndices(MI, UseIndex, Other))
-    return CH_NONE;
-  if (MI.getOperand(UseIndex).getSubReg() || MI.getOperand(Other).getSubReg() || MI.isRegTiedToDefOperand(Other))
-    return CH_NONE;
-  auto [It, New] = T.Commutes.try_emplace(MI.getOpcode(), false);
+bool isExchangeable(MachineInstr &MI, unsigned A, unsigned B, Target &T) {
+  if (!MI.isCommutable() || A == B || MI.isRegTiedToDefOperand(B) || !infoOf(MI).findCommutedOpIndices(MI, A, B))
+    return false;
+  if (MI.getOperand(A).getSubReg() || MI.getOperand(B).getSubReg())
+    return false;
+  const MachineOperand &Last = MI.getOperand(MI.getNumExplicitOperands() - 1);
+  uint64_t Immediate = Last.isImm() ? uint8_t(Last.getImm()) : 0;
+  auto [It, New] = T.Exchanges.try_emplace(MI.getOpcode() | uint64_t(A) << 32 | uint64_t(B) << 40 | Immediate << 48, false);
   if (New)
-    It->second = probe(MI, UseIndex, Other);
-  return It->second ? Other : CH_NONE;
+    It->second = probe(MI, A, B);
+  return It->second;
 }
 
 bool writesMemory(const MachineInstr &MI) {

@@ -7,8 +7,12 @@
 
 namespace chordal {
 
-// The use that can be exchanged with the use of this index, which a definition is tied to; CH_NONE if there is none.
-unsigned commuted(llvm::MachineInstr &MI, unsigned UseIndex, Target &T);
+// Whether two uses can be exchanged: there is an instruction that computes the same and reads each value with the other operand.
+// A definition may be tied to the first.
+bool isExchangeable(llvm::MachineInstr &MI, unsigned A, unsigned B, Target &T);
+
+// Exchanges two such uses. Where a definition is tied to the first, it then overwrites what the second was.
+void exchange(llvm::MachineInstr &MI, unsigned A, unsigned B);
 
 // Whether instructions that read memory must not move past this one.
 bool writesMemory(const llvm::MachineInstr &MI);

@@ -158,7 +158,7 @@ fn operand(data: &ffi::Operand) -> Result<Operand, Unknown> {
             ffi::Role::EarlyDef => Role::EarlyDef,
         },
         reuse: tied(data.reuse),
-        reuse_instead: tied(data.reuse_instead),
+        reuse_instead: data.reuse_instead.into(),
         reuse_none: data.reuse_none != 0,
         foldable: data.foldable != 0,
     })
@@ -289,7 +289,7 @@ mod tests {
 
     fn flat_operand() -> ffi::Operand {
         let role = ffi::Role::EarlyDef as u16;
-        ffi::Operand { value: 7, role, reuse: u16::MAX, reuse_instead: 2, reuse_none: 0, foldable: 1 }
+        ffi::Operand { value: 7, role, reuse: u16::MAX, reuse_instead: 0b110, reuse_none: 0, foldable: 1 }
     }
 
     #[test]
@@ -297,7 +297,8 @@ mod tests {
         let known = inst(&flat_inst()).unwrap();
         assert_eq!((known.kind, known.flags), (InstKind::CopyTo(Reg::new(3)), InstFlags::TERMINATOR));
         let known = operand(&flat_operand()).unwrap();
-        assert_eq!((known.role, known.reuse, known.reuse_instead, known.foldable), (Role::EarlyDef, None, Some(2), true));
+        assert_eq!((known.role, known.reuse, known.foldable), (Role::EarlyDef, None, true));
+        assert!(known.reuse_instead.iter().eq([1, 2]));
         assert_eq!(goal(2), Ok(Goal::LeastSize));
     }
 

@@ -84,8 +84,11 @@ public:
   // The operands that Folder has found foldable, or not. LLVM's answers depend on the subtarget.
   llvm::DenseMap<uint64_t, bool> Foldable;
 
-  // Other forms of opcodes, as far as they have been found out (forms.cpp, x86/forms.cpp).
-  llvm::DenseMap<unsigned, bool> Commutes;
+  // The same in whichever form the instructions are.
+  llvm::DenseMap<uint64_t, bool> FoldableAlways;
+
+  // Other forms of instructions, as far as they have been found out (forms.cpp, x86/forms.cpp).
+  llvm::DenseMap<uint64_t, bool> Exchanges;
   llvm::DenseMap<unsigned, int> Sums;
   llvm::DenseMap<unsigned, int> Repeats;
 

@@ -50,6 +50,53 @@ pub enum Role {
     EarlyDef,
 }
 
+/// Some of an instruction's operands, by index. Only the first sixteen can be in it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct OperandSet(u16);
+
+impl OperandSet {
+    pub const EMPTY: OperandSet = OperandSet(0);
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn contains(self, index: u8) -> bool {
+        index < 16 && self.0 & 1 << index != 0
+    }
+
+    /// # Panics
+    /// If the index is not below sixteen.
+    pub fn insert(&mut self, index: u8) {
+        assert!(index < 16, "only the first sixteen operands can be in the set");
+        self.0 |= 1 << index;
+    }
+
+    pub fn remove(&mut self, index: u8) {
+        self.0 &= !(1 << index);
+    }
+
+    /// In ascending order.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        (0..16).filter(move |&index| self.contains(index))
+    }
+}
+
+impl From<u16> for OperandSet {
+    /// A set bit for each operand.
+    fn from(bits: u16) -> Self {
+        OperandSet(bits)
+    }
+}
+
+impl FromIterator<u8> for OperandSet {
+    fn from_iter<I: IntoIterator<Item = u8>>(indices: I) -> Self {
+        let mut set = OperandSet::EMPTY;
+        indices.into_iter().for_each(|index| set.insert(index));
+        set
+    }
+}
+
 /// One operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand {
@@ -58,21 +105,26 @@ pub struct Operand {
     /// For a definition: the index, among the instruction's operands, of the use whose register it overwrites
     /// (two-address code).
     pub reuse: Option<u8>,
-    /// For a definition that overwrites a use: another use whose register it can overwrite instead, if no operand is in memory.
-    /// (The instruction commutes.)
-    pub reuse_instead: Option<u8>,
+    /// For a definition that overwrites a use: other uses whose registers it can overwrite instead. (The instruction commutes, or
+    /// there is one like it that overwrites them: of three uses, a fused multiplication and addition can overwrite any.)
+    pub reuse_instead: OperandSet,
     /// For a definition that overwrites a use: it can be in any register instead, if no operand is in memory. (The instruction
     /// has a form with three addresses.)
     pub reuse_none: bool,
-    /// A use can be read by the instruction straight from its spill slot, if no other operand reads the value too; of one
-    /// instruction at most one operand is. Of a definition that overwrites a use: if both are in one slot, and the use's value is
-    /// read by no other operand, the instruction can change it there.
+    /// A use that is not overwritten can be read by the instruction straight from its spill slot, if no other operand reads the
+    /// value too; of one instruction at most one operand is. Of a definition that overwrites a use: if both are in one slot, and
+    /// the use's value is read by no other operand, the instruction can change it there. Both hold whichever use is overwritten.
     pub foldable: bool,
 }
 
 impl Operand {
     pub fn is_def(&self) -> bool {
         self.role != Role::Use
+    }
+
+    /// The uses that a definition can overwrite, the one that it does overwrite first.
+    pub fn overwritable(&self) -> impl Iterator<Item = u8> + use<> {
+        self.reuse.into_iter().chain(self.reuse_instead.iter())
     }
 }
 

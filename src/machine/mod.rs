@@ -12,7 +12,7 @@ pub mod validate;
 
 pub use function::{
     Block, BlockData, BlockList, DebugUse, EdgePlace, Function, Goal, Inserted, Inst, InstData, InstFlags, InstKind, Operand,
-    Phi, PinSets, Pins, Point, Role, Slot, Value, ValueData,
+    OperandSet, Phi, PinSets, Pins, Point, Role, Slot, Value, ValueData,
 };
 pub use overlay::{Edit, Location, Overlay, SlotData, SwapKind};
 pub use registers::{Bank, BankInfo, ClassInfo, Reg, RegClass, RegInfo, RegSet, RegisterFile, SwapSupport};

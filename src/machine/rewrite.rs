@@ -1,6 +1,6 @@
 //! Writing a function anew with instructions inserted. This is how phases change code: the old function stays as it is.
 
-use super::function::{Block, DebugUse, Function, Inst, InstData, InstKind, Operand, Point, Value, ValueData};
+use super::function::{Block, DebugUse, Function, Inst, InstData, InstKind, Operand, OperandSet, Point, Value, ValueData};
 use super::registers::RegClass;
 use cranelift_entity::PrimaryMap;
 
@@ -129,7 +129,14 @@ impl<'a> Rewriter<'a> {
 impl Operand {
     /// A use of a value in a register.
     pub fn using(value: Value) -> Self {
-        Operand { value, role: super::Role::Use, reuse: None, reuse_instead: None, reuse_none: false, foldable: false }
+        Operand {
+            value,
+            role: super::Role::Use,
+            reuse: None,
+            reuse_instead: OperandSet::EMPTY,
+            reuse_none: false,
+            foldable: false,
+        }
     }
 
     /// A definition of a value in a register.

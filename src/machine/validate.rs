@@ -115,9 +115,7 @@ pub enum Rule {
     RepeatableWriter,
     #[error("is movable, but rematerialisable, of which nobody says whether it writes flags")]
     MovableConstant,
-    #[error(
-        "operand {0} is foldable, but is no operation's, or is a use that is overwritten, or a definition that overwrites none"
-    )]
+    #[error("operand {0} is foldable, but is no operation's, or is a definition that overwrites nothing")]
     Foldable(usize),
     #[error("a {0} does not have the operands of one")]
     Operands(&'static str),
@@ -425,11 +423,11 @@ impl Scan<'_> {
                 let of_bank = |source: &Operand| !source.is_def() && self.same_bank(operand.value, source.value);
                 operand.is_def() && operands.get(usize::from(reuse)).is_some_and(of_bank)
             };
-            let loose = operand.reuse_instead.is_some() || operand.reuse_none;
-            let taken = |use_: u8| {
-                (operands.iter().enumerate()).any(|(k, o)| k != index && [o.reuse, o.reuse_instead].contains(&Some(use_)))
-            };
-            let instead = operand.reuse_instead.is_none_or(|use_| can_reuse(use_) && operand.reuse != Some(use_) && !taken(use_));
+            let loose = !operand.reuse_instead.is_empty() || operand.reuse_none;
+            let taken =
+                |use_: u8| (operands.iter().enumerate()).any(|(k, o)| k != index && o.overwritable().any(|it| it == use_));
+            let mut others = operand.reuse_instead.iter();
+            let instead = others.all(|use_| can_reuse(use_) && operand.reuse != Some(use_) && !taken(use_));
             let sensible = !loose || operand.role == Role::Def && operand.reuse.is_some() && instead;
             let holds = operand.reuse.is_none_or(can_reuse);
             self.require(sensible, place, Rule::ReuseInstead(index));
@@ -447,7 +445,7 @@ impl Scan<'_> {
     fn folds(&mut self, kind: InstKind, operands: &[Operand], place: Place) {
         for (index, operand) in operands.iter().enumerate() {
             let may_be = match operand.role {
-                Role::Use => operands.iter().all(|o| o.reuse.map(usize::from) != Some(index)),
+                Role::Use => true,
                 Role::Def => operand.reuse.is_some(),
                 Role::EarlyDef => false,
             };

@@ -350,10 +350,9 @@ impl Machine<'_> {
         let of_role = |role: Role| (0..operands.len()).filter(move |&k| operands[k].role == role);
         for (k, operand) in operands.iter().enumerate() {
             let overwrites = |other: u8| places[usize::from(other)] == places[k];
-            // Two-address code may take another form if it reads nothing from memory.
-            let loose = operand.reuse_none || operand.reuse_instead.is_some_and(overwrites);
-            let allowed = loose && places.iter().all(|place| matches!(place, Location::Reg(_)));
-            if operand.reuse.is_some_and(|reused| !overwrites(reused)) && !allowed {
+            // Two-address code may overwrite nothing if it reads nothing from memory.
+            let loose = operand.reuse_none && places.iter().all(|place| matches!(place, Location::Reg(_)));
+            if operand.reuse.is_some() && !operand.overwritable().any(overwrites) && !loose {
                 return Err(format!("operand {k} does not overwrite its use"));
             }
         }

@@ -62,8 +62,8 @@ pub struct Policy {
     pub preference: Preference,
     pub order: BlockOrder,
     pub pins: PinPolicy,
-    /// Whether a value gets another name where a two-address instruction overwrites a copy of it and it is read again in the
-    /// block. One copy is needed in any case; with two names, recolouring can choose which of them stays in the register.
+    /// Whether a value gets another name where a two-address instruction overwrites a copy of it and it lives on.
+    /// One copy is needed in any case; with two names, recolouring can choose which of them stays in the register.
     pub split_ties: bool,
     /// Whether an argument gets another name where it cannot stay in the register in which it comes in, if that place is
     /// executed less often than the entry ([`arguments`]).

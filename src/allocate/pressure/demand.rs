@@ -255,7 +255,10 @@ pub(in crate::allocate) fn foldable_operands(function: &Function, inst: Inst, fo
     let once = |k: usize| operands.iter().filter(|o| o.value == operands[k].value && !o.is_def()).count() == 1;
     let foldable = move |k: &usize| match kind.is_copy() {
         true => whole && one_form(*k),
-        false => folding && operands[*k].foldable && !operands[*k].is_def() && one_form(*k) && once(*k),
+        false => {
+            let can_be_read = operands[*k].foldable && !operands[*k].is_def() && !is_overwritten(operands, *k);
+            folding && can_be_read && one_form(*k) && once(*k)
+        }
     };
     // A copy's source is its last operand, and is tried first.
     (0..operands.len()).rev().filter(foldable)
@@ -274,6 +277,11 @@ fn tied_class(function: &Function, operands: &[Operand], def: usize, class: RegC
         if regs(b) < regs(a) { b } else { a }
     };
     classes.map(|k| function.values[operands[k].value].class).fold(class, narrower)
+}
+
+/// Whether a definition of the instruction overwrites this use.
+pub(in crate::allocate) fn is_overwritten(operands: &[Operand], use_: usize) -> bool {
+    operands.iter().any(|o| o.reuse.map(usize::from) == Some(use_))
 }
 
 /// The first definition that takes over the register of a use of this value.

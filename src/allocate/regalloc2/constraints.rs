@@ -16,6 +16,7 @@
 
 use super::registers::{Demand, Registers};
 use crate::allocate::failure::Unsupported;
+use crate::allocate::pressure::demand::is_overwritten;
 use crate::machine::{Function, Inst, InstKind, Operand, Reg, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{OperandConstraint, OperandPos};
@@ -102,9 +103,10 @@ impl<'a> Constraints<'a> {
             }
             // If a value is read twice, one operand might be in memory and the other in a register, and there is no such
             // instruction.
-            _ => operands.iter().position(|o| {
+            _ => (0..operands.len()).find(|&k| {
+                let o = &operands[k];
                 let reads = operands.iter().filter(|other| !other.is_def() && other.value == o.value).count();
-                o.foldable && reads == 1 && self.function.has_one_form(o.value)
+                o.foldable && !is_overwritten(operands, k) && reads == 1 && self.function.has_one_form(o.value)
             }),
         }
     }

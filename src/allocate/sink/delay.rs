@@ -316,8 +316,9 @@ impl<'a> Delayer<'a> {
                 self.limits.count(&mut live, function.values[def.value].class, -1);
             }
             let overwrites = |def: &&Operand| {
-                let mut sources = [def.reuse, def.reuse_instead].into_iter().flatten();
-                def.reuse.is_some() && !def.reuse_none && sources.all(|of| self.is_live(operands[usize::from(of)].value, end))
+                def.reuse.is_some()
+                    && !def.reuse_none
+                    && def.overwritable().all(|of| self.is_live(operands[usize::from(of)].value, end))
             };
             let copies = operands.iter().filter(overwrites).count() as i32;
             let clobbers = function.pins(inst).clobbers;

@@ -43,7 +43,7 @@ impl<'a> Sinker<'a> {
         let overwritten = operands[usize::from(def.reuse?)].value;
         let lives_on = self.code.liveness.live_out(block).binary_search(&overwritten).is_ok();
         // If it could overwrite either of two values, one of them may die.
-        let has_choice = def.reuse_instead.is_some() || def.reuse_none;
+        let has_choice = !def.reuse_instead.is_empty() || def.reuse_none;
         if lives_on || self.killed(inst, |value| has_choice || value == overwritten) {
             return None;
         }
@@ -81,7 +81,7 @@ impl<'a> Sinker<'a> {
         let is_free = |of: &u8| self.code.liveness.kills(first + usize::from(*of));
         let is_value = |of: u8| operands[usize::from(of)].value == value;
         let overwrites = |def: &Operand| {
-            let mut free = [def.reuse, def.reuse_instead].into_iter().flatten().filter(is_free).map(is_value).peekable();
+            let mut free = def.overwritable().filter(is_free).map(is_value).peekable();
             !def.reuse_none && free.peek().is_some() && free.all(|is_value| is_value)
         };
         self.code.function.insts[inst].kind == InstKind::Copy || operands.iter().any(overwrites)

@@ -62,8 +62,6 @@ static Cheap cheap(StringRef Opcode) {
       .Default(Cheap::None);
 }
 
-bool hasCondition(const MachineInstr &MI) { return infoOf(MI).getName(MI.getOpcode()).starts_with("CMOV"); }
-
 bool isCheap(const MachineInstr &MI, Target &T) {
   auto [It, New] = T.Repeats.try_emplace(MI.getOpcode(), 0);
   if (New)

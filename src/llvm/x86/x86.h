@@ -71,9 +71,6 @@ llvm::MachineInstr &exclusiveOr(llvm::MachineBasicBlock &MBB, llvm::MachineBasic
 
 // --- Other forms of two-address instructions (forms.cpp)
 
-// Whether exchanging two operands of an instruction inverts a condition, which is another of its operands.
-bool hasCondition(const llvm::MachineInstr &MI);
-
 // Whether there is a form of the instruction in which its definition may be in any register, if all that it reads is defined.
 bool hasThreeAddresses(const llvm::MachineInstr &MI, Target &T);
 

@@ -431,7 +431,7 @@ fn columns(preds: &[Block], args: Vec<Argument>) -> Result<SmallVec<[PackedOptio
     }
 }
 
-/// `1`, `1|2`, `1|none` or `1|2|none`.
+/// `1`, `1|2`, `1|2|3`, `1|none` or `1|2|none`.
 fn reuse(operand: &mut Operand, uses: &str, mark: &str) -> Result<(), Reason> {
     let index = |word: &str| {
         let index = parse_u32(word).and_then(|index| u8::try_from(index).ok());
@@ -442,7 +442,10 @@ fn reuse(operand: &mut Operand, uses: &str, mark: &str) -> Result<(), Reason> {
     for word in uses {
         match word {
             "none" => operand.reuse_none = true,
-            _ => operand.reuse_instead = Some(index(word)?),
+            _ => {
+                let among_the_first = index(word).ok().filter(|&index| index < 16);
+                operand.reuse_instead.insert(among_the_first.ok_or_else(|| Reason::unexpected("an index below sixteen", mark))?);
+            }
         }
     }
     Ok(())

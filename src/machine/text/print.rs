@@ -171,7 +171,7 @@ impl<'a> Printer<'a> {
         }
         let early = (operand.role == Role::EarlyDef).then(|| "early".to_string());
         let reuse = operand.reuse.map(|index| {
-            let instead = operand.reuse_instead.map_or(String::new(), |index| format!("|{index}"));
+            let instead: String = operand.reuse_instead.iter().map(|index| format!("|{index}")).collect();
             format!("reuse={index}{instead}{}", if operand.reuse_none { "|none" } else { "" })
         });
         let foldable = operand.foldable.then(|| "foldable".to_string());

@@ -281,13 +281,16 @@ fn offer_forms(function: &Function, operands: &mut [Operand], rng: &mut Rng) {
     let class = |value: Value| function.values[value].class;
     let may = |o: &Operand| o.reuse.is_some() && o.role == Role::Def;
     for k in (0..operands.len()).filter(|&k| may(&operands[k])).collect::<Vec<_>>() {
-        let others = (0..operands.len()).filter(|&other| {
+        let others = (0..operands.len().min(16)).filter(|&other| {
             let Operand { value, role, .. } = operands[other];
-            let taken = |o: &Operand| [o.reuse, o.reuse_instead].contains(&Some(other as u8));
+            let taken = |o: &Operand| o.overwritable().any(|it| it == other as u8);
             role == Role::Use && !operands.iter().any(taken) && class(value) == class(operands[k].value)
         });
-        let other = rng.choice(others.collect::<Vec<_>>());
-        operands[k].reuse_instead = other.filter(|_| rng.bool()).map(|other| other as u8);
+        let others: Vec<usize> = others.collect();
+        operands[k].reuse_instead = others.iter().filter(|_| rng.bool()).map(|&other| other as u8).collect();
+        if let Some(reused) = operands[k].reuse.filter(|_| !operands[k].reuse_instead.is_empty()) {
+            operands[usize::from(reused)].foldable = rng.bool();
+        }
         operands[k].reuse_none = rng.u8(..4) == 0;
     }
 }

@@ -13,7 +13,7 @@ use crate::machine::{Block, Inst, Reg, RegSet, Role, Value};
 
 impl DominanceWalk<'_> {
     /// Gives the definitions registers if nothing else has to move for that, and says whether that was possible.
-    pub(super) fn simple(&mut self, block: Block, inst: Inst, occupancy: &Occupancy) -> bool {
+    pub(super) fn simple(&mut self, inst: Inst, occupancy: &Occupancy) -> bool {
         let dying = self.dying(inst);
         if (self.taken - dying - self.held(inst)).intersects(occupancy.before | occupancy.after | occupancy.clobbers)
             || (dying - self.held(inst)).intersects(occupancy.before)
@@ -58,7 +58,7 @@ impl DominanceWalk<'_> {
         }
         self.record_uses(inst);
         if self.policy.split_ties {
-            let parted = self.parted(block, dying, &copies);
+            let parted = self.parted(dying, &copies);
             copies.extend(parted);
         }
         if !copies.is_empty() {
@@ -67,12 +67,13 @@ impl DominanceWalk<'_> {
         true
     }
 
-    /// New names, in their present registers, for values of which a copy is overwritten and that live on in the block.
-    fn parted(&self, block: Block, dying: RegSet, copies: &[Split]) -> Vec<Split> {
+    /// New names, in their present registers, for values of which a copy is overwritten and that live on. The definition can then
+    /// take over the value's register, and the value move to another: in a loop, one to which a φ would move it anyway.
+    fn parted(&self, dying: RegSet, copies: &[Split]) -> Vec<Split> {
         let mut parted: Vec<Split> = Vec::new();
         for &Split { value, .. } in copies {
             let to = self.at(value);
-            let lives_on = !dying.contains(to) && self.liveness.live_out(block).binary_search(&value).is_err();
+            let lives_on = !dying.contains(to);
             if lives_on && parted.iter().all(|split| split.value != value) {
                 parted.push(Split { value, to, operand: None });
             }

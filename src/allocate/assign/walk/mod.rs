@@ -161,7 +161,7 @@ impl DominanceWalk<'_> {
             self.leaving = self.leaving_at(block, inst);
             let permute = self.policy.pins == PinPolicy::Permute && occupancy.takes(self.pins.before(inst));
             let to_be_moved = !self.is_in_place(block)? || self.early(inst, index).next().is_some() || self.has_to_be_held(inst);
-            if permute || to_be_moved || !self.simple(block, inst, &occupancy) {
+            if permute || to_be_moved || !self.simple(inst, &occupancy) {
                 self.repair(block, inst, &occupancy, permute)?;
             }
             self.debug_uses(block, index as u32);

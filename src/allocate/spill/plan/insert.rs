@@ -12,7 +12,7 @@ use crate::allocate::spill::spilled::{EdgeRefill, EdgeSource, Fold, Memory, Memo
 use crate::allocate::ssa::{Join, Pieces, repair};
 use crate::analysis::grouped::of_each;
 use crate::machine::{
-    Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, Phi, Point, RegClass, Rewriter, Slot, Value,
+    Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, OperandSet, Phi, Point, RegClass, Rewriter, Slot, Value,
 };
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
@@ -185,7 +185,7 @@ impl<'a> Writer<'a> {
                     pieces.reaches_from_outside(value);
                 }
             }
-            Operand { reuse_instead: None, reuse_none: false, ..operand }
+            Operand { reuse_instead: OperandSet::EMPTY, reuse_none: false, ..operand }
         });
     }
 
@@ -258,7 +258,7 @@ impl<'a> Writer<'a> {
             }
             let value = if operand.is_def() { operand.value } else { self.name_of(operand.value) };
             let reuse = reuse_without(operand, |k| folds.iter().any(|&(_, folded)| folded == k));
-            operands.push(Operand { value, reuse, reuse_instead: None, reuse_none: false, ..operand });
+            operands.push(Operand { value, reuse, reuse_instead: OperandSet::EMPTY, reuse_none: false, ..operand });
         }
         for operand in operands.iter().filter(|operand| operand.is_def()) {
             if self.split.contains(operand.value) {
