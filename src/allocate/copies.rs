@@ -172,7 +172,11 @@ impl Copies<'_> {
         if is_part && (self.has_class_of(copy, value) || !self.arguments.contains(copy) || self.lives_on(value, inst)) {
             self.value_of[copy] = value.into();
             self.merged.insert(inst);
-        } else if self.is_part_of(value, copy) && source == Some(value) && !self.follows_an_exit(block, inst) {
+        } else if self.is_part_of(value, copy)
+            && !self.function.insts[inst].is(InstFlags::NARROWS)
+            && source == Some(value)
+            && !self.follows_an_exit(block, inst)
+        {
             self.wider[value] = Some((copy, block));
         }
     }

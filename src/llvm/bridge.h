@@ -103,6 +103,7 @@ enum ChInstFlags {
   CH_MOVABLE = 256,
   CH_READS = 512,
   CH_WRITES = 1024,
+  CH_NARROWS = 2048,
 };
 
 typedef struct {

@@ -3,6 +3,7 @@
 #include "flags.h"
 #include "forms.h"
 #include "liveins.h"
+#include "narrow.h"
 #include "reserved.h"
 #include "throws.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -33,15 +34,13 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   readReservedRegisters(MF);
   x86::extendInsteadOfZeroing(MF, T);
   x86::zeroInOneInstruction(MF, T);
-  x86::SecondBytes Bytes(MF);
   for (MachineBasicBlock &MBB : MF)
     for (MachineInstr &MI : MBB) {
       x86::splitPair(MI, T);
       copyWhatIsOverwrittenEarly(MI);
-      Bytes.copyFor(MI);
       widenInsertion(MI);
     }
-  Bytes.widenClasses();
+  Narrowed = copyForNarrowOperands(MF, T, MBFI);
   markDeadFlags(MF, T);
   if (!defineBeforeThrows(MF))
     unsupported("what is defined after a call that throws and wanted where it throws to");
@@ -376,6 +375,8 @@ void Export::addInst(MachineInstr &MI) {
   Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0) |
                (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) |
                (!Writes && isMovable(MI, T) ? CH_MOVABLE : 0) | (readsMemory(MI) ? CH_READS : 0) | (Writes ? CH_WRITES : 0);
+  if (Narrowed.contains(&MI))
+    Inst.flags |= CH_NARROWS;
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
     if (x86::isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))

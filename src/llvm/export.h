@@ -95,6 +95,7 @@ private:
   std::vector<uint32_t> ValueOf; // by virtual register index; CH_NONE for those without a definition
   llvm::StringMap<unsigned> PinsByContent; // by the bytes of a ChPins, its index in Pins
   std::array<unsigned, 4> RecentPins = {};
+  llvm::DenseSet<const llvm::MachineInstr *> Narrowed; // copies for readers that accept few registers
   std::vector<uint32_t> BlockNumber;
   std::vector<int> JumpTableOf; // by block number: of an indirect jump that no other block shares, or -1
 };

@@ -198,6 +198,9 @@ bitflags! {
         /// It may write memory, or stays for another reason in order with the instructions that read memory. An instruction
         /// that is executed again, or elsewhere, does not.
         const WRITES = 1 << 10;
+        /// A copy for instructions that accept fewer registers than the value, which has a reason to be in others: it crosses
+        /// calls, or there are hardly any.
+        const NARROWS = 1 << 11;
     }
 }
 

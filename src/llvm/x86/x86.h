@@ -6,7 +6,6 @@
 #ifndef CHORDAL_X86_H
 #define CHORDAL_X86_H
 
-#include "narrow.h"
 #include "tiles.h"
 #include "../target.h"
 #include "llvm/CodeGen/MachineInstr.h"
