@@ -113,6 +113,7 @@ unsigned Export::lowPart(const TargetRegisterClass *Of, const TargetRegisterClas
 // Numbers values in the order of their definitions, so that numbers are dense and independent of LLVM's history.
 void Export::numberValues(const x86::Tiles &Matrices) {
   ValueOf.assign(MRI.getNumVirtRegs(), CH_NONE);
+  Widest.assign(T.file().num_banks, 0);
   for (MachineBasicBlock &MBB : MF) {
     for (MachineInstr &MI : MBB) {
       for (const MachineOperand &MO : MI.all_defs()) {
@@ -130,6 +131,10 @@ void Export::numberValues(const x86::Tiles &Matrices) {
           unsupported("a virtual register defined in parts");
         ValueOf[Index] = Classes.size();
         Classes.push_back(Class);
+        if (Class != CH_NONE) {
+          unsigned &Bits = Widest[T.file().classes[Class].bank];
+          Bits = std::max(Bits, unsigned(T.TRI.getRegSizeInBits(*RC)));
+        }
       }
     }
   }
@@ -191,7 +196,7 @@ void Export::addWrittenByUnwinder(unsigned Call) {
   ChPins Sets = Pins[Insts[Call].pins];
   for (MCRegister Reg : writtenByUnwinder(MF))
     unite(Sets.clobbers, T.roots(Reg));
-  unite(Sets.clobbers, T.clobbers(T.TRI.getCallPreservedMask(MF, CallingConv::C)));
+  unite(Sets.clobbers, T.clobbers(T.TRI.getCallPreservedMask(MF, CallingConv::C), Widest));
   Insts[Call].pins = numberOf(Sets);
 }
 
@@ -358,7 +363,7 @@ void Export::addInst(MachineInstr &MI) {
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     const MachineOperand &MO = MI.getOperand(I);
     if (MO.isRegMask()) {
-      unite(Sets.clobbers, T.clobbers(MO.getRegMask()));
+      unite(Sets.clobbers, T.clobbers(MO.getRegMask(), Widest));
       Pinned = true;
     } else if (MO.isReg() && MO.getReg().isVirtual()) {
       addOperand(MI, I, Position);

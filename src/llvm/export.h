@@ -92,6 +92,7 @@ private:
 
   const llvm::TargetInstrInfo &TII;
   const llvm::MachineRegisterInfo &MRI;
+  Target::Widths Widest;
   std::vector<uint32_t> ValueOf; // by virtual register index; CH_NONE for those without a definition
   llvm::StringMap<unsigned> PinsByContent; // by the bytes of a ChPins, its index in Pins
   std::array<unsigned, 4> RecentPins = {};

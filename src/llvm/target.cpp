@@ -137,18 +137,39 @@ void Target::addTiles() {
   }
 }
 
-const Target::Masked &Target::masked(const uint32_t *Mask) {
+Target::Masked &Target::masked(const uint32_t *Mask) {
   ArrayRef<uint32_t> Words(Mask, MachineOperand::getRegMaskSize(TRI.getNumRegs()));
-  for (const Masked &Known : Masks)
+  for (Masked &Known : Masks)
     if (ArrayRef(Known.Mask) == Words)
       return Known;
-  Masked &New = Masks.emplace_back(Masked{Words.vec(), {}, Registers.clobbered(Mask)});
-  for (unsigned Root = 0; Root < RootRegs.size(); ++Root)
-    // A mask may preserve a part of a register (the low 128 bits of a vector register). A register that is not preserved as a
-    // whole is clobbered.
-    if (New.Registers.overlaps(Registers.parts(RootRegs[Root])))
-      insert(New.Roots, Root);
-  return New;
+  return Masks.emplace_back(Masked{Words.vec(), Registers.clobbered(Mask), {}, {}});
+}
+
+// The narrowest register that has the low bits of a root; the root itself if none of its parts has them.
+MCRegister Target::lowBits(unsigned Root, unsigned Bits) const {
+  MCRegister Best = RootRegs[Root];
+  for (MCPhysReg Sub : TRI.subregs(RootRegs[Root])) {
+    unsigned Index = TRI.getSubRegIndex(RootRegs[Root], Sub);
+    unsigned Size = TRI.getSubRegIdxSize(Index);
+    if (TRI.getSubRegIdxOffset(Index) == 0 && Size >= Bits && Size < TRI.getRegSizeInBits(*TRI.getMinimalPhysRegClass(Best)))
+      Best = Sub;
+  }
+  return Best;
+}
+
+ChRegSet Target::clobbers(const uint32_t *Mask, const Widths &Widest) {
+  Masked &Known = masked(Mask);
+  if (Known.Widest != Widest) {
+    Known.Widest = Widest;
+    Known.Roots = {};
+    for (unsigned Root = 0; Root < RootRegs.size(); ++Root) {
+      uint32_t Bank = Regs[Root].bank;
+      MCRegister Needed = Bank == CH_NONE ? RootRegs[Root] : lowBits(Root, Widest[Bank]);
+      if (Known.Destroyed.overlaps(Registers.parts(Needed)))
+        insert(Known.Roots, Root);
+    }
+  }
+  return Known.Roots;
 }
 
 } // namespace chordal

@@ -51,11 +51,15 @@ public:
   // The root that a register is the low part of, or CH_NONE.
   uint32_t lowPartOf(llvm::MCRegister Reg) const { return LowPartOf[Reg.id()]; }
 
-  // The roots that a register mask does not preserve.
-  const ChRegSet &clobbers(const uint32_t *Mask) { return masked(Mask).Roots; }
+  // The sizes of the widest values in each bank, in bits.
+  using Widths = llvm::SmallVector<unsigned, 8>;
+
+  // The roots of which a register mask does not preserve as many low bits as the widest values of their banks have. (Of vector
+  // registers, some conventions preserve the low 128 bits.)
+  ChRegSet clobbers(const uint32_t *Mask, const Widths &Widest);
 
   // The registers that a register mask does not preserve.
-  const PhysRegs &destroyed(const uint32_t *Mask) { return masked(Mask).Registers; }
+  const PhysRegs &destroyed(const uint32_t *Mask) { return masked(Mask).Destroyed; }
 
   // The exported number of a class, or CH_NONE.
   uint32_t classOf(const llvm::TargetRegisterClass *RC) const { return ClassOf[RC->getID()]; }
@@ -101,10 +105,13 @@ private:
   // function, and the memory of one may be another's later.
   struct Masked {
     std::vector<uint32_t> Mask;
+    PhysRegs Destroyed;
+    // Of the widths that were asked for last.
+    Widths Widest;
     ChRegSet Roots;
-    PhysRegs Registers;
   };
-  const Masked &masked(const uint32_t *Mask);
+  Masked &masked(const uint32_t *Mask);
+  llvm::MCRegister lowBits(unsigned Root, unsigned Bits) const;
 
   ChFile File = {};
   const llvm::TargetSubtargetInfo *Subtarget;
