@@ -32,6 +32,7 @@ const BRIDGE: &[&str] = &[
     "throws",
     "unwind",
     "liveins",
+    "extensions",
     "narrow",
     "apply",
     "instructions",

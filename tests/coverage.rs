@@ -257,6 +257,7 @@ const FEATURES: &[(&str, Feature)] = &[
     }),
     ("a storable constant", |f| inst(f, |data, _, _| data.is(InstFlags::STORABLE))),
     ("a constant that is in memory", |f| inst(f, |data, _, _| data.is(InstFlags::GIVEN))),
+    ("an extension", |f| inst(f, |data, _, _| data.is(InstFlags::EXTENDS))),
     ("it can move", |f| inst(f, |data, _, _| data.is(InstFlags::MOVABLE))),
     ("two-address code can move", |f| inst(f, |data, o, _| data.is(InstFlags::MOVABLE) && o.iter().any(|d| d.reuse.is_some()))),
     ("what can move writes flags", |f| inst(f, |data, _, pins| data.is(InstFlags::MOVABLE) && !pins.defs.is_empty())),

@@ -6,6 +6,7 @@ mod coverage;
 mod documents;
 mod examples;
 mod fuzz;
+mod greedy;
 mod interpreter;
 mod invariants;
 mod join_sets;

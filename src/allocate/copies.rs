@@ -5,6 +5,9 @@
 //! the low part of the copy from there on. Two names that are live at once would take two registers; one takes one. (LLVM's
 //! register coalescer finds such copies by comparing the contents of registers.)
 //!
+//! An extended number has the number in its low part. It is read in place of the number, too, if that then ends where it is
+//! extended: the two took two registers before.
+//!
 //! A constant that is as cheap as a move, or that nothing else reads, is computed in the program's register (most of the
 //! time a call's argument) instead of being copied there. So it needs no other register, however many there are. (LLVM's
 //! coalescer does this as well.)
@@ -16,8 +19,8 @@
 //! Ensures: the same function without such copies, and without constants that only such copies read. The overlay drops them.
 //! Relies on: SSA form, and dominance where the copy is the wider one.
 
-use crate::analysis::grouped::of_each;
-use crate::analysis::{Dominators, Liveness, Order};
+use crate::analysis::grouped::{Grouped, of_each};
+use crate::analysis::{Dominators, Liveness, Loops, Order};
 use crate::machine::{Block, BlockData, Function, Inst, InstFlags, InstKind, Operand, Rewriter, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::cell::OnceCell;
@@ -33,9 +36,13 @@ pub(super) fn merge(
 ) -> (Function, BTreeMap<Inst, Inst>) {
     let mut copies = Copies {
         function,
+        order,
         dominators,
         arguments: EntitySet::new(),
         last_use: OnceCell::new(),
+        readers: OnceCell::new(),
+        defined: OnceCell::new(),
+        loops: OnceCell::new(),
         fixed: EntitySet::new(),
         apart: EntitySet::new(),
         value_of: SecondaryMap::new(),
@@ -119,14 +126,43 @@ fn last_uses(function: &Function) -> SecondaryMap<Value, u32> {
     last
 }
 
+/// The instructions that read each value.
+fn readers(function: &Function) -> Grouped<Value, (Block, Inst)> {
+    let of_block = |block: Block| function.block_insts(block).map(move |inst| (block, inst));
+    let read = function.blocks.keys().flat_map(of_block).flat_map(|(block, inst)| {
+        let uses = function.operands(inst).iter().filter(|operand| !operand.is_def());
+        uses.map(move |operand| (operand.value, (block, inst)))
+    });
+    Grouped::new(function.values.len(), &read.collect::<Vec<_>>())
+}
+
+/// The block in which each value is defined; none for constants.
+fn defined_in(function: &Function) -> SecondaryMap<Value, PackedOption<Block>> {
+    let mut defined = of_each(function.values.len());
+    for (block, data) in &function.blocks {
+        data.phis.iter().for_each(|phi| defined[phi.def] = block.into());
+        for inst in function.block_insts(block).filter(|&inst| !function.insts[inst].is(InstFlags::REMATERIALISABLE)) {
+            let defs = function.operands(inst).iter().filter(|operand| operand.is_def());
+            defs.for_each(|operand| defined[operand.value] = block.into());
+        }
+    }
+    defined
+}
+
 struct Copies<'a> {
     function: &'a Function,
+    order: &'a Order,
     dominators: &'a Dominators,
     /// The arguments of φs.
     arguments: EntitySet<Value>,
     /// For each value, the end of the last instruction that reads it, or of the last block that hands it to a φ. Made on
     /// demand: in few functions anything depends on it.
     last_use: OnceCell<SecondaryMap<Value, u32>>,
+    /// For each value, the blocks and instructions that read it, and the block that defines it if it is no constant; the loops.
+    /// Made on demand: many functions extend no number.
+    readers: OnceCell<Grouped<Value, (Block, Inst)>>,
+    defined: OnceCell<SecondaryMap<Value, PackedOption<Block>>>,
+    loops: OnceCell<Loops>,
     /// Values that inline assembly that jumps defines: nowhere after it can they be in memory.
     fixed: EntitySet<Value>,
     /// Values that are read by instructions which overwrite something before they have read everything. There, a value and
@@ -157,6 +193,9 @@ impl Copies<'_> {
             let constant = self.constants[self.operands[range.start as usize].value];
             self.computed.extend(constant.expand().map(|constant| (inst, constant)));
         }
+        if self.function.insts[inst].is(InstFlags::EXTENDS) {
+            self.extension(block, inst);
+        }
         if self.function.insts[inst].kind != InstKind::Copy || self.function.names_registers(inst) {
             return;
         }
@@ -181,6 +220,43 @@ impl Copies<'_> {
         }
     }
 
+    /// Reads an extended number in place of the number from here on, if that need not live any longer then.
+    fn extension(&mut self, block: Block, inst: Inst) {
+        let [def, read] = self.function.operands(inst) else { return };
+        let (wide, narrow) = (def.value, read.value);
+        let is_itself = self.operands[self.function.insts[inst].operands.start as usize + 1].value == narrow;
+        if is_itself && self.is_part_of(narrow, wide) && !self.arguments.contains(narrow) && self.ends_at(narrow, block, inst) {
+            self.wider[narrow] = Some((wide, block));
+        }
+    }
+
+    /// Whether a value, which is no constant, need not live past an instruction that reads it, if what this instruction defines is read in its place
+    /// from there on: no reader is on a way that passes the instruction but not always, and none overwrites it.
+    fn ends_at(&self, value: Value, block: Block, inst: Inst) -> bool {
+        let readers = self.readers.get_or_init(|| readers(self.function));
+        let comes_after = |&(there, reader): &(Block, Inst)| match there == block {
+            true => reader > inst,
+            false => self.dominators.dominates(block, there),
+        };
+        let (after, before): (Vec<_>, Vec<_>) =
+            readers.get(value).iter().filter(|&&(_, reader)| reader != inst).partition(|reader| comes_after(reader));
+        let comes_before = |&&(there, _): &&(Block, Inst)| self.dominators.dominates(there, block);
+        let overwrites = |&&(_, reader): &&(Block, Inst)| {
+            let operands = self.function.operands(reader);
+            operands.iter().flat_map(Operand::overwritable).any(|use_| operands[usize::from(use_)].value == value)
+        };
+        let defined = self.defined.get_or_init(|| defined_in(self.function))[value].expand();
+        !after.is_empty()
+            && before.iter().all(comes_before)
+            && !after.iter().any(overwrites)
+            && defined.is_some_and(|defined| self.loops().innermost(defined) == self.loops().innermost(block))
+            && !self.follows_an_exit(block, inst)
+    }
+
+    fn loops(&self) -> &Loops {
+        self.loops.get_or_init(|| Loops::new(self.function, self.order, self.dominators))
+    }
+
     /// Whether control may have left the block before the instruction: if so, not everything that the block dominates comes
     /// after it.
     fn follows_an_exit(&self, block: Block, inst: Inst) -> bool {
@@ -190,11 +266,13 @@ impl Copies<'_> {
 
     /// The name that is read in place of a value.
     fn name(&self, value: Value, block: Block) -> Value {
-        let value = self.value_of[value].expand().unwrap_or(value);
-        match self.wider[value] {
-            Some((wider, from)) if self.dominators.dominates(from, block) => wider,
-            _ => value,
+        let mut value = self.value_of[value].expand().unwrap_or(value);
+        while let Some((wider, from)) = self.wider[value]
+            && self.dominators.dominates(from, block)
+        {
+            value = wider;
         }
+        value
     }
 
     /// Whether `whole` can be read wherever `part` is: it is at least as wide, and in no other registers.

@@ -218,16 +218,24 @@ impl State {
     pub(super) fn copy(&mut self, to: impl Into<Place>, from: impl Into<Place>, carried: impl Fn(Value) -> bool) {
         let (to, from) = (to.into(), from.into());
         if to != from {
-            let moved = self.contents[from.0 as usize].clone();
-            self.put(to, &moved, carried);
+            self.replace(to, from, carried);
         }
     }
 
-    /// Makes `to` hold these values, and nothing else, if `from` holds `other`, from which they are computed; else nothing.
-    pub(super) fn compute(&mut self, to: Reg, values: &[Value], from: Reg, other: Value) {
-        let is_known = self.holds(from, other);
+    /// Makes `to` hold what `from` holds, as far as it is carried, and nothing else. Both may be one place.
+    pub(super) fn replace(&mut self, to: impl Into<Place>, from: impl Into<Place>, carried: impl Fn(Value) -> bool) {
+        let moved = self.contents[from.into().0 as usize].clone();
+        self.put(to.into(), &moved, carried);
+    }
+
+    /// Makes `to` hold these values, if `from` holds `other`, from which they are computed, and what `from` holds as far as it is
+    /// carried; nothing else.
+    pub(super) fn compute(&mut self, to: Reg, values: &[Value], from: Reg, other: Value, carried: impl Fn(Value) -> bool) {
+        let computed = if self.holds(from, other) { values } else { &[] };
+        let moved = self.contents[Place::from(from).0 as usize].clone();
+        let moved = moved.iter().filter(|&&value| carried(value) && !computed.contains(&value));
         self.clear(to);
-        for &value in values.iter().filter(|_| is_known) {
+        for &value in computed.iter().chain(moved) {
             self.change(value);
             self.insert(to.into(), value);
         }

@@ -171,7 +171,9 @@ impl<'a> Transfer<'a> {
             }
             Edit::Rematerialise { to, inst, from: Some(from) } => {
                 let [def, read] = self.function.operands(inst) else { return state.clear(to) };
-                state.compute(to, &self.equal(def.value), from, read.value);
+                let extends = self.function.insts[inst].is(InstFlags::EXTENDS);
+                let low = |value: Value| extends && self.size(value) <= self.size(read.value);
+                state.compute(to, &self.equal(def.value), from, read.value, low);
             }
             Edit::Rematerialise { to, inst, from: None } => {
                 state.clear_all(written(self.function.pins(inst)));
@@ -199,6 +201,7 @@ impl<'a> Transfer<'a> {
 
     fn overwrite(&self, state: &mut State, inst: Inst) {
         let copy = copy_ends(self.function, self.overlay, inst);
+        let extends = self.function.insts[inst].is(InstFlags::EXTENDS);
         let mut written = written(self.function.pins(inst));
         // The target of a copy may also be its source.
         if let Some((Location::Reg(to), _)) = copy {
@@ -209,7 +212,7 @@ impl<'a> Transfer<'a> {
         for (operand, &location) in self.function.operands(inst).iter().zip(locations) {
             if operand.is_def() {
                 state.forget(operand.value);
-                if copy.is_none() {
+                if copy.is_none() && !extends {
                     state.clear(located(location));
                 }
             }
@@ -236,6 +239,20 @@ impl<'a> Transfer<'a> {
                 _ => operands.iter().map(|o| self.size(o.value)).min(),
             };
             state.copy(to, from, |v| width.is_some_and(|w| self.size(v) <= w));
+        }
+        if self.function.insts[inst].is(InstFlags::EXTENDS)
+            && let [def, read] = operands
+            && let &[to, from] = self.overlay.operands(self.function, inst)
+        {
+            let width = self.size(read.value).min(self.size(def.value));
+            state.replace(located(to), located(from), |v| self.size(v) <= width);
+            if let Location::Slot(slot) = located(from)
+                && let Some(given) = self.overlay.given[slot].expand()
+                && let [def] = self.function.operands(given)
+            {
+                let given = self.equal_to_constant(def.value).into_iter().filter(|&v| self.size(v) <= width);
+                given.for_each(|value| state.generate(located(to), value));
+            }
         }
         if is_part(self.function, inst)
             && let Some((copy, source)) = copied(self.function, inst)

@@ -104,6 +104,7 @@ enum ChInstFlags {
   CH_READS = 512,
   CH_WRITES = 1024,
   CH_NARROWS = 2048,
+  CH_EXTENDS = 4096,
 };
 
 typedef struct {

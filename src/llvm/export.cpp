@@ -1,5 +1,6 @@
 #include "export.h"
 #include "early.h"
+#include "extensions.h"
 #include "flags.h"
 #include "forms.h"
 #include "liveins.h"
@@ -34,6 +35,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   readReservedRegisters(MF);
   x86::extendInsteadOfZeroing(MF, T);
   x86::zeroInOneInstruction(MF, T);
+  mergeExtensions(MF, T);
   for (MachineBasicBlock &MBB : MF)
     for (MachineInstr &MI : MBB) {
       x86::splitPair(MI, T);
@@ -380,6 +382,8 @@ void Export::addInst(MachineInstr &MI) {
   Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0) |
                (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) |
                (!Writes && isMovable(MI, T) ? CH_MOVABLE : 0) | (readsMemory(MI) ? CH_READS : 0) | (Writes ? CH_WRITES : 0);
+  if (Operands.size() == Inst.first_operand + 2 && !Pinned && x86::isExtension(MI, T))
+    Inst.flags |= CH_EXTENDS;
   if (Narrowed.contains(&MI))
     Inst.flags |= CH_NARROWS;
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {

@@ -39,15 +39,15 @@
 //! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | store-constant(sN=iN)
 //!           | rematerialise(iN) | "parallel"
 //! use       = vN[("foldable")]
-//! def       = vN:class[([of=vN,]["early",][reuse=N["|"N]["|none"],]["foldable"])]  of the value that it is a piece of
+//! def       = vN:class[([of=vN,]["early",][reuse=N{"|"N}["|none"],]["foldable"])]  of the value that it is a piece of
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
 //!           | "terminator" | "label" | "jumps" | "rematerialisable" | "recomputable" | "dear" | "storable" | "given"
-//!           | "movable" | "reads" | "writes" | "throws"
+//!           | "movable" | "reads" | "writes" | "narrows" | "extends" | "throws"
 //!           | origin=iN | origin=none             its own number unless given
 //! ```
 //!
 //! Blocks and instructions are numbered as they come. The `N` of `reuse=N` counts all operands of the instruction from 0,
-//! definitions first; after `|` comes an operand that may be overwritten instead, or `none` if the definition may be
+//! definitions first; after `|` come operands that may be overwritten instead, or `none` if the definition may be
 //! anywhere. A definition that comes after a use is written there, to the right of the `=`. The register of a `copy-to` is
 //! implicitly among its `defs`, that of a `copy-from` among its `uses`. `undefined` gives the classes of values that nothing
 //! defines. In the function's name, characters that are not plain are written `\u{…}`.

@@ -410,6 +410,9 @@ impl Scan<'_> {
         let flags = PinSets { defs: pins.defs & self.function.file.status, ..PinSets::default() };
         let computes = roles == [Role::Def, Role::Use] && *pins == flags;
         self.require(!data.is(InstFlags::RECOMPUTABLE) || computes, place, Rule::Operands("recomputable instruction"));
+        let extends = data.kind == InstKind::Op && roles == [Role::Def, Role::Use] && *pins == PinSets::default();
+        let is_loose = operands.iter().all(|operand| operand.reuse.is_none());
+        self.require(!data.is(InstFlags::EXTENDS) || extends && is_loose, place, Rule::Operands("extension"));
         self.require(!data.is(InstFlags::STORABLE) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Storable);
         self.require(!data.is(InstFlags::GIVEN) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Given);
         self.require(!data.is(InstFlags::MOVABLE) || !data.is(InstFlags::WRITES), place, Rule::MovableWriter);

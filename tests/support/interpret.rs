@@ -65,6 +65,7 @@ pub fn compare(function: &Function, overlay: &Overlay, seed: u64, steps: usize) 
         writes: 0,
         postponed: BTreeMap::new(),
         read: BTreeMap::new(),
+        low: BTreeMap::new(),
         entries: 0,
         run: Run { compared: 0, edits: 0 },
     };
@@ -103,6 +104,8 @@ struct Machine<'a> {
     postponed: BTreeMap<Inst, u32>,
     /// Numbers for the contents that recomputable instructions have read.
     read: BTreeMap<What, usize>,
+    /// The contents in the low parts of those that extend them.
+    low: BTreeMap<What, Content>,
     /// How often pinned registers have received contents from outside.
     entries: u32,
     run: Run,
@@ -174,10 +177,9 @@ impl Machine<'_> {
                 let content = match from {
                     Some(_) if !self.function.insts[inst].is(InstFlags::RECOMPUTABLE) => None,
                     Some(from) => {
-                        let read = self.places.get(&Location::Reg(from)).copied();
-                        // Only if as much of the operand is known here as of the value itself.
-                        let value = self.values.get(&self.function.operands(inst)[1].value);
-                        self.computed(inst, read.filter(|read| value.is_some_and(|value| read.bytes >= value.bytes)))
+                        let value = self.values.get(&self.function.operands(inst)[1].value).copied();
+                        let held = value.filter(|&value| self.agree(value, Location::Reg(from)).is_ok());
+                        self.computed(inst, held)
                     }
                     None => Some(self.written(inst, 0)),
                 };
@@ -247,7 +249,15 @@ impl Machine<'_> {
         let next = self.read.len();
         let number = *self.read.entry(what).or_insert(next);
         let what = if what == What::Anything { what } else { What::Computed { inst, from: number } };
+        self.extends(inst, what, read?);
         Some(Content { what, bytes: WHOLE })
+    }
+
+    /// Notes that the result of an instruction has what it reads in its low part, if it extends that.
+    fn extends(&mut self, inst: Inst, what: What, read: Content) {
+        if self.function.insts[inst].is(InstFlags::EXTENDS) && what != read.what {
+            self.low.insert(what, read);
+        }
     }
 
     fn inst(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
@@ -391,7 +401,12 @@ impl Machine<'_> {
         let value = operands[k].value;
         let content = match self.function.insts[inst].is(InstFlags::RECOMPUTABLE) {
             true => self.computed(inst, self.values.get(&operands[1].value).copied()),
-            false => Some(self.written(inst, k)),
+            false => {
+                let written = self.written(inst, k);
+                let read = operands.iter().find(|o| !o.is_def()).and_then(|o| self.values.get(&o.value)).copied();
+                read.into_iter().for_each(|read| self.extends(inst, written.what, read));
+                Some(written)
+            }
         };
         let content = content.expect("what an instruction reads has been compared").narrowed(self.size_of(value));
         self.values.insert(value, content);
@@ -415,7 +430,9 @@ impl Machine<'_> {
     fn agree(&mut self, expected: Content, place: Location) -> Result<(), Option<Content>> {
         self.run.compared += 1;
         let found = self.places.get(&place).copied();
-        let same = found.is_some_and(|found| found.what == expected.what && found.bytes >= expected.bytes);
+        let low = |content: &Content| self.low.get(&content.what).map(|low| low.narrowed(content.bytes));
+        let mut parts = std::iter::successors(found, low);
+        let same = parts.any(|part| part.what == expected.what && part.bytes >= expected.bytes);
         if same || expected.what == What::Anything { Ok(()) } else { Err(found) }
     }
 

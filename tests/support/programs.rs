@@ -69,11 +69,15 @@ impl Program {
 }
 
 pub fn programs() -> Vec<Program> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/programs");
     let wanted = std::env::var("CHORDAL_PROGRAMS").unwrap_or_default();
-    let entries =
-        fs::read_dir(folder).expect("testdata/programs is there").map(|entry| entry.expect("an entry can be read").path());
-    let mut programs: Vec<Program> = entries.map(Program::read).filter(|program| program.name().contains(&wanted)).collect();
+    programs_in("programs").into_iter().filter(|program| program.name().contains(&wanted)).collect()
+}
+
+/// All of a folder of `testdata`, by name.
+pub fn programs_in(folder: &str) -> Vec<Program> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(folder);
+    let entries = fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("an entry can be read").path());
+    let mut programs: Vec<Program> = entries.map(Program::read).collect();
     programs.sort_by(|a, b| a.path.cmp(&b.path));
     programs
 }

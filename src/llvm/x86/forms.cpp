@@ -50,23 +50,32 @@ bool hasThreeAddresses(const MachineInstr &MI, Target &T) {
 }
 
 // Computations from one register that cost hardly more than a move.
-enum class Cheap { None, Address, Extension, Sum };
+enum class Cheap { None, Address, Extension, Move, Sum };
 
 static Cheap cheap(StringRef Opcode) {
   return StringSwitch<Cheap>(Opcode)
       .Cases({"LEA32r", "LEA64r"}, Cheap::Address)
       .Cases({"MOVZX32rr8", "MOVZX32rr16", "MOVZX64rr8", "MOVZX64rr16"}, Cheap::Extension)
       .Cases({"MOVSX32rr8", "MOVSX32rr16", "MOVSX64rr8", "MOVSX64rr16", "MOVSX64rr32"}, Cheap::Extension)
+      .Case("MOV32rr", Cheap::Move)
       .Cases({"ADD32ri", "ADD64ri32", "SUB32ri", "SUB64ri32", "SHL32ri", "SHL64ri"}, Cheap::Sum)
       .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, Cheap::Sum)
       .Default(Cheap::None);
 }
 
-bool isCheap(const MachineInstr &MI, Target &T) {
+static Cheap cheap(const MachineInstr &MI, Target &T) {
   auto [It, New] = T.Repeats.try_emplace(MI.getOpcode(), 0);
   if (New)
     It->second = int(cheap(infoOf(MI).getName(MI.getOpcode())));
-  switch (Cheap(It->second)) {
+  return Cheap(It->second);
+}
+
+bool isExtension(const MachineInstr &MI, Target &T) {
+  return (cheap(MI, T) == Cheap::Extension || cheap(MI, T) == Cheap::Move) && !MI.getOperand(1).getSubReg();
+}
+
+bool isCheap(const MachineInstr &MI, Target &T) {
+  switch (cheap(MI, T)) {
   case Cheap::Address: {
     const MachineOperand &Base = MI.getOperand(1), &Index = MI.getOperand(3), &Offset = MI.getOperand(4);
     if (!Base.isReg() || !Offset.isImm())
@@ -78,6 +87,7 @@ bool isCheap(const MachineInstr &MI, Target &T) {
     return true;
   case Cheap::Sum:
     return hasThreeAddresses(MI, T);
+  case Cheap::Move:
   case Cheap::None:
     return false;
   }

@@ -84,6 +84,9 @@ bool isCheap(const llvm::MachineInstr &MI, Target &T);
 // Whether such an instruction reads its one register a second time with this operand: as the index of an address, and its base.
 bool isIndexToo(const llvm::MachineInstr &MI, unsigned Index, Target &T);
 
+// Whether an instruction only extends the number that it reads, or moves it and zeroes the rest of the register.
+bool isExtension(const llvm::MachineInstr &MI, Target &T);
+
 // --- Constants (constants.cpp)
 
 // Whether one instruction writes to memory the constant that MI computes, as wide as registers of this class are there.

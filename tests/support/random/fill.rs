@@ -251,13 +251,28 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
                 function.blocks[block].throws = inst.into();
             }
             let pins = *interned.entry(draft.pins).or_insert_with(|| Arc::make_mut(&mut function.pins).push(draft.pins));
-            let flags = flags(draft.flags, draft.kind, inst.index());
+            let mut flags = flags(draft.flags, draft.kind, inst.index());
             let operands = first..function.operands.len() as u32;
+            let extends = may_extend(function, &function.operands[first as usize..], flags);
+            flags.set(InstFlags::EXTENDS, extends && pins == Pins::NOTHING && inst.index() % 3 != 0);
             function.insts.push(InstData { origin: inst.into(), pins, flags, ..InstData::new(draft.kind, operands) });
         }
         function.blocks[block].insts = start..function.insts.len() as u32;
         let uses = body.debug.into_iter().map(|(index, value)| DebugUse { value, at: Point { block, index: index as u32 } });
         function.debug_uses.extend(uses);
+    }
+}
+
+/// Whether an instruction could extend the value that it reads.
+fn may_extend(function: &Function, operands: &[Operand], flags: InstFlags) -> bool {
+    let class = |operand: &Operand| &function.file.classes[function.values[operand.value].class];
+    match operands {
+        [def, read] if flags.contains(InstFlags::RECOMPUTABLE) && def.reuse.is_none() => {
+            class(def).bank == class(read).bank
+                && class(def).slot_size >= class(read).slot_size
+                && function.has_one_form(def.value)
+        }
+        _ => false,
     }
 }
 
