@@ -124,6 +124,6 @@ baseline: setup ## make what the allocators count on the corpus the new baseline
 	$(CARGO) build --release
 	scripts/regress --update
 
-paper: setup ## the papers' tables, figures and claims beside ours: docs/reproduction.md (about twenty minutes, resumable)
+paper: setup ## the papers' tables, figures and claims beside ours: docs/reproduction.md (about an hour, resumable)
 	$(CARGO) build --release
 	scripts/paper
