@@ -126,7 +126,7 @@ fn last_uses(function: &Function) -> SecondaryMap<Value, u32> {
     last
 }
 
-/// The instructions that read each value.
+/// The instructions that read each value, with their blocks.
 fn readers(function: &Function) -> Grouped<Value, (Block, Inst)> {
     let of_block = |block: Block| function.block_insts(block).map(move |inst| (block, inst));
     let read = function.blocks.keys().flat_map(of_block).flat_map(|(block, inst)| {
@@ -230,23 +230,27 @@ impl Copies<'_> {
         }
     }
 
-    /// Whether a value, which is no constant, need not live past an instruction that reads it, if what this instruction defines is read in its place
-    /// from there on: no reader is on a way that passes the instruction but not always, and none overwrites it.
+    /// Whether a value that is no constant ends at an instruction which reads it, if from there on what the instruction defines
+    /// is read in its place: each other reader either always comes after the instruction, or always before. A later reader must
+    /// not overwrite the value, which would have been in the right register for that.
     fn ends_at(&self, value: Value, block: Block, inst: Inst) -> bool {
-        let readers = self.readers.get_or_init(|| readers(self.function));
+        /// Looking at more readers would take too long, for each of their extensions.
+        const MANY: usize = 1000;
+        let readers = self.readers.get_or_init(|| readers(self.function)).get(value);
         let comes_after = |&(there, reader): &(Block, Inst)| match there == block {
             true => reader > inst,
             false => self.dominators.dominates(block, there),
         };
         let (after, before): (Vec<_>, Vec<_>) =
-            readers.get(value).iter().filter(|&&(_, reader)| reader != inst).partition(|reader| comes_after(reader));
+            readers.iter().take(MANY).filter(|&&(_, reader)| reader != inst).partition(|reader| comes_after(reader));
         let comes_before = |&&(there, _): &&(Block, Inst)| self.dominators.dominates(there, block);
         let overwrites = |&&(_, reader): &&(Block, Inst)| {
             let operands = self.function.operands(reader);
             operands.iter().flat_map(Operand::overwritable).any(|use_| operands[usize::from(use_)].value == value)
         };
         let defined = self.defined.get_or_init(|| defined_in(self.function))[value].expand();
-        !after.is_empty()
+        readers.len() <= MANY
+            && !after.is_empty()
             && before.iter().all(comes_before)
             && !after.iter().any(overwrites)
             && defined.is_some_and(|defined| self.loops().innermost(defined) == self.loops().innermost(block))

@@ -254,7 +254,7 @@ fn number_instructions(function: &mut Function, bodies: Vec<Body>) {
             let mut flags = flags(draft.flags, draft.kind, inst.index());
             let operands = first..function.operands.len() as u32;
             let extends = may_extend(function, &function.operands[first as usize..], flags);
-            flags.set(InstFlags::EXTENDS, extends && pins == Pins::NOTHING && inst.index() % 3 != 0);
+            flags.set(InstFlags::EXTENDS, extends && pins == Pins::NOTHING && !inst.index().is_multiple_of(3));
             function.insts.push(InstData { origin: inst.into(), pins, flags, ..InstData::new(draft.kind, operands) });
         }
         function.blocks[block].insts = start..function.insts.len() as u32;
