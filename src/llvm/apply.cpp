@@ -305,15 +305,21 @@ private:
       ChOperand &Def = E.Operands[K];
       if (Def.reuse == UINT16_MAX || A.locations[I.first_operand + Def.reuse] == A.locations[K])
         continue;
-      unsigned Instead = 0;
-      while (Def.reuse_instead >> Instead && !(Def.reuse_instead >> Instead & 1 && A.locations[I.first_operand + Instead] == A.locations[K]))
-        ++Instead;
-      if (!(Def.reuse_instead >> Instead))
+      unsigned Instead = overwrittenInstead(Def, I, A.locations[K]);
+      if (Instead == CH_NONE)
         return false;
       exchangeUses(MI, E.OperandAt[I.first_operand + Def.reuse].Index[0], E.OperandAt[I.first_operand + Instead].Index[0]);
       Def.reuse = Instead;
     }
     return true;
+  }
+
+  // The other operand that a definition can overwrite and that is in its place, or CH_NONE.
+  unsigned overwrittenInstead(const ChOperand &Def, const ChInst &I, int32_t Place) const {
+    for (unsigned Other = 0; Def.reuse_instead >> Other; ++Other)
+      if (Def.reuse_instead >> Other & 1 && A.locations[I.first_operand + Other] == Place)
+        return Other;
+    return CH_NONE;
   }
 
   // Exchanges two uses of an instruction, whose operands are then where each other's were.
