@@ -374,7 +374,7 @@ fn phis_in_memory_are_gone() {
     assert!(from_memory > 100, "{from_memory} arguments are in memory");
 }
 
-/// A spilled value that a block accesses once, by a foldable use, is read from its slot if no other operand of the
+/// A spilled value that a block accesses once, by a foldable use that is not overwritten, is read from its slot if no other operand of the
 /// instruction is.
 #[test]
 fn single_accesses_are_folded() {
@@ -391,8 +391,10 @@ fn single_accesses_are_folded() {
                 let bank = |value| &old.file.banks[old.file.classes[old.values[value].class].bank];
                 let one_form = |value| bank(value).swap != SwapSupport::Never;
                 let foldable = |o: &Operand| o.foldable && !o.is_def() && slot_of[o.value].is_some() && one_form(o.value);
-                let single = |o: &&Operand| foldable(o) && accesses(o.value) == 1;
-                let Some(operand) = old.operands(inst).iter().find(single) else { continue };
+                let operands = old.operands(inst);
+                let overwritten = |k: usize| operands.iter().any(|def| def.reuse.map(usize::from) == Some(k));
+                let single = |&(k, o): &(usize, &Operand)| foldable(o) && !overwritten(k) && accesses(o.value) == 1;
+                let Some((_, operand)) = operands.iter().enumerate().find(single) else { continue };
                 let new = by_origin[&old.insts[inst].origin.expand().expect("copies are not foldable")];
                 let slots: Vec<Slot> = spilled.folds(new).iter().map(|fold| fold.slot).collect();
                 assert_eq!(slots.len(), 1, "{which}: {inst} reads no slot\n{}", print(function));
