@@ -201,7 +201,7 @@ bitflags! {
         /// A copy for instructions that accept fewer registers than the value, which has a reason to be in others: it crosses
         /// calls, or there are hardly any.
         const NARROWS = 1 << 11;
-        /// What it defines has the value that it reads in its low part: it extends a number.
+        /// It extends a number: the low bytes of its result are the number that it reads, whatever is above them.
         const EXTENDS = 1 << 12;
     }
 }
