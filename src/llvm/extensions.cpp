@@ -34,7 +34,10 @@ void mergeExtensions(MachineFunction &MF, Target &T) {
       };
       auto First = find_if(Others, IsSame);
       if (First == Others.end()) {
-        Others.push_back(&MI);
+        // In a switch of thousands of cases, none of which dominates another, looking at all would take too long.
+        constexpr size_t Many = 100;
+        if (Others.size() < Many)
+          Others.push_back(&MI);
         continue;
       }
       Register Kept = (*First)->getOperand(0).getReg(), Merged = MI.getOperand(0).getReg();
