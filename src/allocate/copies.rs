@@ -1,9 +1,11 @@
 //! Copies that are only other names of their sources, and copies of constants to registers of the program.
 //!
 //! In SSA form neither a value nor its copy changes. So wherever the copy is read, the value can be, if its registers and
-//! its memory will do: the copy is as wide as the value, or is its low part. Where the copy is the wider one, the value is
-//! the low part of the copy from there on. Two names that are live at once would take two registers; one takes one. (LLVM's
-//! register coalescer finds such copies by comparing the contents of registers.)
+//! its memory will do: the copy is as wide as the value, or is its low part. Where the copy is the wider one, nothing is known
+//! of its upper part, so any register that holds the value will do for it: the value takes the copy's class. If that leaves
+//! the value fewer registers, or if a φ reads or defines it, the value is the low part of the copy from there on instead.
+//! Two names that are live at once would take two registers; one takes one. (LLVM's register coalescer finds such copies by
+//! comparing the contents of registers.)
 //!
 //! An extended number has the number in its low part. It is read in place of the number, too, if that then ends where it is
 //! extended: the two took two registers before.
@@ -21,7 +23,7 @@
 
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, Liveness, Loops, Order};
-use crate::machine::{Block, BlockData, Function, Inst, InstFlags, InstKind, Operand, Rewriter, Role, Value};
+use crate::machine::{Block, BlockData, Function, Inst, InstFlags, InstKind, Operand, RegClass, RegSet, Rewriter, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -43,10 +45,13 @@ pub(super) fn merge(
         readers: OnceCell::new(),
         defined: OnceCell::new(),
         loops: OnceCell::new(),
+        of_one_class: OnceCell::new(),
         fixed: EntitySet::new(),
+        extended: extended(function),
         apart: EntitySet::new(),
         value_of: SecondaryMap::new(),
         wider: SecondaryMap::new(),
+        widened: SecondaryMap::new(),
         operands: function.operands.clone(),
         merged: EntitySet::new(),
         constants: if rematerialise { constants(function) } else { SecondaryMap::new() },
@@ -149,6 +154,31 @@ fn defined_in(function: &Function) -> SecondaryMap<Value, PackedOption<Block>> {
     defined
 }
 
+/// The sources of wider copies that rely on what is above these in a register.
+fn extended(function: &Function) -> EntitySet<Value> {
+    let size = |operand: &Operand| function.file.classes[function.values[operand.value].class].slot_size;
+    let mut extended = EntitySet::with_capacity(function.values.len());
+    let relies = |inst: &Inst| function.insts[*inst].kind == InstKind::Copy && !function.insts[*inst].is(InstFlags::WIDENS);
+    for inst in function.insts.keys().filter(relies) {
+        if let [def, read] = function.operands(inst)
+            && size(def) > size(read)
+        {
+            extended.insert(read.value);
+        }
+    }
+    extended
+}
+
+/// The values that φs define and read, and constants.
+fn of_one_class(function: &Function) -> EntitySet<Value> {
+    let phis = function.blocks.values().flat_map(|data| &data.phis);
+    let of_phis = phis.flat_map(|phi| phi.args.iter().filter_map(|arg| arg.expand()).chain([phi.def]));
+    let constants = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::REMATERIALISABLE));
+    let mut all = EntitySet::with_capacity(function.values.len());
+    all.extend(of_phis.chain(constants.map(|inst| function.operands(inst)[0].value)));
+    all
+}
+
 struct Copies<'a> {
     function: &'a Function,
     order: &'a Order,
@@ -163,8 +193,13 @@ struct Copies<'a> {
     readers: OnceCell<Grouped<Value, (Block, Inst)>>,
     defined: OnceCell<SecondaryMap<Value, PackedOption<Block>>>,
     loops: OnceCell<Loops>,
+    /// The values of φs, and constants. Made on demand: many functions copy no value to a wider one.
+    of_one_class: OnceCell<EntitySet<Value>>,
     /// Values that inline assembly that jumps defines: nowhere after it can they be in memory.
     fixed: EntitySet<Value>,
+    /// Values that copies extend which rely on what is above them in a register ([`InstFlags::WIDENS`]), so that no other
+    /// value's register will do for them.
+    extended: EntitySet<Value>,
     /// Values that are read by instructions which overwrite something before they have read everything. There, a value and
     /// its copy take two registers.
     apart: EntitySet<Value>,
@@ -172,6 +207,8 @@ struct Copies<'a> {
     value_of: SecondaryMap<Value, PackedOption<Value>>,
     /// A wider copy of each value, and the block from which on it exists.
     wider: SecondaryMap<Value, Option<(Value, Block)>>,
+    /// The classes of values that have taken those of wider copies.
+    widened: SecondaryMap<Value, PackedOption<RegClass>>,
     /// The function's operands, in which values are read in place of copies.
     operands: Vec<Operand>,
     /// Copies and constants that are not needed any more.
@@ -202,7 +239,7 @@ impl Copies<'_> {
         let operands = &self.operands[range.start as usize..range.end as usize];
         let end = |is_def: bool| operands.iter().find(|operand| operand.is_def() == is_def).map(|operand| operand.value);
         let (Some(copy), Some(value)) = (end(true), end(false)) else { return };
-        if self.fixed.contains(value) || self.apart.contains(copy) {
+        if self.fixed.contains(value) || self.apart.contains(copy) || self.extended.contains(copy) {
             return;
         }
         // The value may have been replaced by a wider copy of the source, of which this copy is no part.
@@ -211,13 +248,27 @@ impl Copies<'_> {
         if is_part && (self.has_class_of(copy, value) || !self.arguments.contains(copy) || self.lives_on(value, inst)) {
             self.value_of[copy] = value.into();
             self.merged.insert(inst);
-        } else if self.is_part_of(value, copy)
-            && !self.function.insts[inst].is(InstFlags::NARROWS)
-            && source == Some(value)
-            && !self.follows_an_exit(block, inst)
-        {
+        } else if self.is_part_of(value, copy) && !self.function.insts[inst].is(InstFlags::NARROWS) && source == Some(value) {
+            self.wider_copy(value, copy, block, inst);
+        }
+    }
+
+    /// Reads a value in place of a copy of which it is the low part, or the copy in place of the value from here on.
+    fn wider_copy(&mut self, value: Value, copy: Value, block: Block, inst: Inst) {
+        let widens = self.function.insts[inst].is(InstFlags::WIDENS);
+        if widens && self.may_widen(value) && self.allowed(value) == self.allowed(copy) {
+            self.widened[value] = self.class(copy).into();
+            self.value_of[copy] = value.into();
+            self.merged.insert(inst);
+        } else if !self.follows_an_exit(block, inst) {
             self.wider[value] = Some((copy, block));
         }
+    }
+
+    /// Whether a value may take another class. A φ-web had better have one, and a constant is computed in its own.
+    fn may_widen(&self, value: Value) -> bool {
+        let of_one_class = self.of_one_class.get_or_init(|| of_one_class(self.function));
+        !of_one_class.contains(value) && !self.extended.contains(value)
     }
 
     /// Reads an extended number in place of the number from here on, if that need not live any longer then.
@@ -225,7 +276,8 @@ impl Copies<'_> {
         let [def, read] = self.function.operands(inst) else { return };
         let (wide, narrow) = (def.value, read.value);
         let is_itself = self.operands[self.function.insts[inst].operands.start as usize + 1].value == narrow;
-        if is_itself && self.is_part_of(narrow, wide) && !self.arguments.contains(narrow) && self.ends_at(narrow, block, inst) {
+        let may_end = is_itself && !self.extended.contains(narrow);
+        if may_end && self.is_part_of(narrow, wide) && !self.arguments.contains(narrow) && self.ends_at(narrow, block, inst) {
             self.wider[narrow] = Some((wide, block));
         }
     }
@@ -281,9 +333,16 @@ impl Copies<'_> {
 
     /// Whether `whole` can be read wherever `part` is: it is at least as wide, and in no other registers.
     fn is_part_of(&self, part: Value, whole: Value) -> bool {
-        let class = |value: Value| &self.function.file.classes[self.function.values[value].class];
-        let wide = class(part).slot_size <= class(whole).slot_size;
-        self.function.has_one_form(whole) && wide && self.function.allowed(whole).is_subset(self.function.allowed(part))
+        let size = |value: Value| self.function.file.classes[self.class(value)].slot_size;
+        self.function.has_one_form(whole) && size(part) <= size(whole) && self.allowed(whole).is_subset(self.allowed(part))
+    }
+
+    fn class(&self, value: Value) -> RegClass {
+        self.widened[value].expand().unwrap_or(self.function.values[value].class)
+    }
+
+    fn allowed(&self, value: Value) -> RegSet {
+        self.function.file.classes[self.class(value)].regs
     }
 
     /// Whether a value is read after an instruction, as far as the order of blocks tells.
@@ -292,7 +351,7 @@ impl Copies<'_> {
     }
 
     fn has_class_of(&self, a: Value, b: Value) -> bool {
-        self.function.values[a].class == self.function.values[b].class
+        self.class(a) == self.class(b)
     }
 
     /// Whether a constant is computed in place of a copy.
@@ -343,6 +402,9 @@ impl Copies<'_> {
             rewriter.end();
         }
         let mut new = rewriter.new;
+        for (value, class) in self.widened.iter().filter_map(|(value, class)| Some((value, class.expand()?))) {
+            new.values[value].class = class;
+        }
         let value_of = |value: Value| self.value_of[value].expand().unwrap_or(value);
         for BlockData { phis, preds, .. } in new.blocks.values_mut() {
             for (arg, &pred) in phis.iter_mut().flat_map(|phi| phi.args.iter_mut().zip(&*preds)) {

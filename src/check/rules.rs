@@ -19,7 +19,7 @@
 
 use super::complaint::{Complaint, Fault, Subject};
 use super::state::State;
-use super::transfer::{Visitor, copy_ends, is_part, located, written};
+use super::transfer::{Visitor, copy_ends, is_same, located, relies_on_rest, written};
 use crate::machine::{
     Block, Edit, Function, Inst, InstFlags, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role,
     Slot, SwapKind, SwapSupport, Value,
@@ -312,14 +312,14 @@ impl Visitor for Rules<'_> {
             let data = &self.function.insts[inst];
             let repeated = data.is(InstFlags::REMATERIALISABLE) && pins(self.function, inst) == PinSets::default()
                 || data.is(InstFlags::RECOMPUTABLE);
-            if !repeated && !is_part(self.function, inst) {
+            if !repeated && !is_same(self.function, inst) {
                 self.complain(point, Subject::Instruction, Fault::NotRematerialisable { inst });
             }
             return;
         }
         self.operands(state, point, inst, self.pinned[point.index as usize + 1]);
         if let Some((Location::Slot(to), Location::Slot(from))) = copy_ends(self.function, self.overlay, inst)
-            && to != from
+            && (to != from || relies_on_rest(self.function, inst))
         {
             self.complain(point, Subject::Instruction, Fault::MemoryToMemory);
         }

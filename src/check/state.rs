@@ -20,6 +20,10 @@ impl Place {
         let index = self.0 as usize;
         (1..Self::FIRST_SLOT).contains(&index).then(|| Reg::new(index - 1))
     }
+
+    pub(super) fn as_slot(self) -> Option<Slot> {
+        (self.0 as usize).checked_sub(Self::FIRST_SLOT).map(Slot::new)
+    }
 }
 
 impl From<Reg> for Place {
@@ -206,10 +210,10 @@ impl State {
         forget(&mut self.contents, &mut self.places, value);
     }
 
-    /// Puts `value` into every place that holds `other`.
-    pub(super) fn alias(&mut self, value: Value, other: Value) {
+    /// Puts `value` into every place that holds `other` and that it fits into.
+    pub(super) fn alias(&mut self, value: Value, other: Value, fits: impl Fn(Place) -> bool) {
         self.change(value);
-        for place in self.places[other].clone() {
+        for place in self.places[other].clone().into_iter().filter(|&place| fits(place)) {
             self.insert(place, value);
         }
     }

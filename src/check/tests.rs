@@ -77,9 +77,10 @@ impl Program {
         append(&mut self.function, to, &operands)
     }
 
-    fn copy(&mut self, to: usize, kind: InstKind, operands: &[(Operand, &str)]) {
+    fn copy(&mut self, to: usize, kind: InstKind, operands: &[(Operand, &str)]) -> Inst {
         let inst = self.op(to, operands);
         self.function.insts[inst].kind = kind;
+        inst
     }
 
     fn terminator(&mut self, to: usize, operands: &[(Operand, &str)]) -> Inst {
@@ -778,18 +779,37 @@ fn a_flagless_form_has_its_operands_in_registers() {
 
 #[test]
 fn a_dropped_copy_is_wherever_its_source_is() {
-    let read = |source: u32, copy: u32| {
+    let read = |source: u32, copy: u32, flags: InstFlags| {
         let mut p = defined(&["x"], &[source, copy]);
         let inst = Inst::from_u32(1);
         p.copy(0, InstKind::Copy, &[(def(1), "x"), (usage(0), "x")]);
+        p.function.insts[inst].flags |= flags;
         p.overlay.dropped = vec![inst];
         p.function.insts[inst].operands.clone().for_each(|operand| p.overlay.locations[operand as usize] = None);
         p.op(0, &[(usage(0), "x"), (usage(1), "x")]);
         p.complaints()
     };
-    assert_eq!(read(VEC, VEC), [""; 0]);
-    assert_eq!(read(VEC, HALF), [""; 0]);
-    assert_eq!(read(HALF, VEC)[0], "b0, instruction 1: i1 cannot be executed again");
+    assert_eq!(read(VEC, VEC, InstFlags::empty()), [""; 0]);
+    assert_eq!(read(VEC, HALF, InstFlags::empty()), [""; 0]);
+    assert_eq!(read(HALF, VEC, InstFlags::WIDENS), [""; 0]);
+    // What is above a narrower source may be missing where it is held.
+    assert_eq!(read(HALF, VEC, InstFlags::empty())[0], "b0, instruction 1: i1 cannot be executed again");
+}
+
+#[test]
+fn what_is_above_an_extension_is_not_what_is_above_the_number() {
+    // v1 extends v0 and takes its register, from which v2 is copied, which relies on what was above v0, or does not.
+    let copied = |flags: InstFlags| {
+        let mut p = defined(&["x"], &[HALF, VEC, VEC]);
+        let extension = p.op(0, &[(def(1), "x"), (usage(0), "x")]);
+        p.function.insts[extension].flags.insert(InstFlags::EXTENDS);
+        let copy = p.copy(0, InstKind::Copy, &[(def(2), "x"), (usage(0), "x")]);
+        p.function.insts[copy].flags |= flags;
+        p.op(0, &[(usage(2), "x")]);
+        p.complaints()
+    };
+    assert_eq!(copied(InstFlags::WIDENS), [""; 0]);
+    assert_eq!(copied(InstFlags::empty()), ["b0, instruction 2, operand 1: expected v0 in x, which holds v1"]);
 }
 
 #[test]

@@ -6,8 +6,9 @@ use crate::analysis::Liveness;
 use crate::machine::{
     Block, Edit, Function, Inst, InstFlags, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Slot, Value,
 };
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 
 /// Looks at the states along a block.
 pub(super) trait Visitor {
@@ -31,6 +32,12 @@ pub(super) struct Transfer<'a> {
     copies: SecondaryMap<Value, Vec<Value>>,
     /// The definitions of the φs whose only argument is this value.
     taken: SecondaryMap<Value, Vec<Value>>,
+    /// The values that copies extend which rely on what is above them in a register ([`InstFlags::WIDENS`]): zeros, as long as
+    /// their definitions or moves of their own width have put them there. So no register holds them because it holds
+    /// something that is computed from them.
+    extended: EntitySet<Value>,
+    /// The sources of copies that leave undefined what these do not have ([`InstFlags::WIDENS`]).
+    widened: SecondaryMap<Value, PackedOption<Value>>,
     /// For blocks into which more than the live values is carried: all values that are, ascending.
     carried: SecondaryMap<Block, Vec<Value>>,
 }
@@ -48,7 +55,14 @@ impl<'a> Transfer<'a> {
         for (phi, arg) in phis.filter_map(|phi| Some((phi, <[_; 1]>::try_from(&phi.args[..]).ok()?[0].expand()?))) {
             taken[arg].push(phi.def);
         }
-        let mut transfer = Transfer { function, overlay, liveness, copies, taken, carried: SecondaryMap::new() };
+        let mut extended = EntitySet::with_capacity(function.values.len());
+        let extending = function.insts.keys().filter(|&inst| relies_on_rest(function, inst));
+        extended.extend(extending.filter_map(|inst| copied(function, inst)).map(|(_, source)| source));
+        let mut widened: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
+        let widening = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::WIDENS));
+        widening.filter_map(|inst| copied(function, inst)).for_each(|(copy, source)| widened[copy] = source.into());
+        let mut transfer =
+            Transfer { function, overlay, liveness, copies, taken, extended, widened, carried: SecondaryMap::new() };
         transfer.carry_bases();
         transfer
     }
@@ -106,7 +120,8 @@ impl<'a> Transfer<'a> {
         let mut given = SecondaryMap::new();
         for (slot, inst) in self.overlay.given.iter().filter_map(|(slot, inst)| Some((slot, inst.expand()?))) {
             if let [def] = self.function.operands(inst) {
-                given[slot] = self.equal_to_constant(def.value);
+                let fits = |&value: &Value| self.size(value) <= self.overlay.slots[slot].size;
+                given[slot] = self.equal_to_constant(def.value).into_iter().filter(fits).collect();
             }
         }
         given
@@ -142,12 +157,12 @@ impl<'a> Transfer<'a> {
 
     fn edit(&self, state: &mut State, edit: &Edit) {
         let width = |class: RegClass| self.function.file.classes[class].slot_size;
-        let carried = |class: RegClass| move |v: Value| self.size(v) <= width(class);
+        let carried = |to: Location, class: RegClass| move |v: Value| self.carries(v, to, width(class));
         match *edit {
-            Edit::Load { to, from, class } => state.copy(to, from, carried(class)),
-            Edit::Store { from, to, class } => state.copy(to, from, carried(class)),
-            Edit::Move { to, from, class } => state.copy(to, from, carried(class)),
-            Edit::Swap { a, b, class, kind: _ } => state.swap(a, b, carried(class)),
+            Edit::Load { to, from, class } => state.copy(to, from, carried(Location::Reg(to), class)),
+            Edit::Store { from, to, class } => state.copy(to, from, carried(Location::Slot(to), class)),
+            Edit::Move { to, from, class } => state.copy(to, from, carried(Location::Reg(to), class)),
+            Edit::Swap { a, b, class, kind: _ } => state.swap(a, b, carried(Location::Reg(a), class)),
             Edit::Perform { inst, .. } => {
                 self.overwrite(state, inst);
                 self.write(state, inst);
@@ -156,7 +171,7 @@ impl<'a> Transfer<'a> {
                 for def in self.function.operands(inst).iter().filter(|o| o.is_def()) {
                     for copy in self.equal(def.value).into_iter().skip(1) {
                         state.forget(copy);
-                        state.alias(copy, def.value);
+                        self.alias(state, copy, def.value);
                     }
                 }
             }
@@ -164,15 +179,16 @@ impl<'a> Transfer<'a> {
                 state.clear(to);
                 for operand in self.function.operands(inst).iter().filter(|o| o.is_def()) {
                     let stored = self.equal_to_constant(operand.value).into_iter();
+                    let size = self.size(operand.value);
                     stored
-                        .filter(|&value| self.size(value) <= self.size(operand.value))
+                        .filter(|&value| self.carries(value, Location::Slot(to), size))
                         .for_each(|value| state.generate(to, value));
                 }
             }
             Edit::Rematerialise { to, inst, from: Some(from) } => {
                 let [def, read] = self.function.operands(inst) else { return state.clear(to) };
                 let extends = self.function.insts[inst].is(InstFlags::EXTENDS);
-                let low = |value: Value| extends && self.size(value) <= self.size(read.value);
+                let low = |value: Value| extends && self.extends(value, Location::Reg(to), self.size(read.value));
                 state.compute(to, &self.equal(def.value), from, read.value, low);
             }
             Edit::Rematerialise { to, inst, from: None } => {
@@ -223,7 +239,7 @@ impl<'a> Transfer<'a> {
     fn define(&self, state: &mut State, inst: Inst) {
         if self.overlay.is_dropped(inst) {
             if let Some((copy, source)) = copied(self.function, inst) {
-                state.alias(copy, source);
+                self.alias(state, copy, source);
             }
             return;
         }
@@ -238,30 +254,33 @@ impl<'a> Transfer<'a> {
                 InstKind::CopyTo(_) => None,
                 _ => operands.iter().map(|o| self.size(o.value)).min(),
             };
-            state.copy(to, from, |v| width.is_some_and(|w| self.size(v) <= w));
+            state.copy(to, from, |v| width.is_some_and(|width| self.carries(v, to, width)));
         }
         if self.function.insts[inst].is(InstFlags::EXTENDS)
             && let [def, read] = operands
             && let &[to, from] = self.overlay.operands(self.function, inst)
         {
             let width = self.size(read.value).min(self.size(def.value));
-            state.replace(located(to), located(from), |v| self.size(v) <= width);
+            state.replace(located(to), located(from), |v| self.extends(v, located(to), width));
             if let Location::Slot(slot) = located(from)
                 && let Some(given) = self.overlay.given[slot].expand()
                 && let [def] = self.function.operands(given)
             {
-                let given = self.equal_to_constant(def.value).into_iter().filter(|&v| self.size(v) <= width);
+                let given = self.equal_to_constant(def.value).into_iter().filter(|&v| self.extends(v, located(to), width));
                 given.for_each(|value| state.generate(located(to), value));
             }
         }
-        if is_part(self.function, inst)
+        if is_same(self.function, inst)
             && let Some((copy, source)) = copied(self.function, inst)
         {
-            state.alias(copy, source);
+            self.alias(state, copy, source);
         }
         for (operand, &location) in operands.iter().zip(self.overlay.operands(self.function, inst)) {
             if operand.is_def() {
-                state.generate(located(location), operand.value);
+                let location = located(location);
+                if self.carries(operand.value, location, self.size(operand.value)) {
+                    state.generate(location, operand.value);
+                }
                 if let InstKind::CopyFrom(reg) = self.function.insts[inst].kind {
                     state.generate(reg, operand.value);
                 }
@@ -333,8 +352,40 @@ impl<'a> Transfer<'a> {
     }
 
     /// The width of a value: the size of its slot.
+    /// Whether a location holds a value if so many bytes that hold it are put there. Where something relies on what a
+    /// register has above the value, a slot has to be written in the full width in which it may be read.
+    fn carries(&self, value: Value, to: Location, bytes: u32) -> bool {
+        let fits = match to {
+            Location::Reg(_) => true,
+            Location::Slot(slot) => {
+                let size = self.overlay.slots[slot].size;
+                self.size(value) <= size && (bytes >= size || !self.extended.contains(value))
+            }
+        };
+        fits && self.content(value) <= bytes
+    }
+
+    /// Whether a location holds a value if a number is put there that extends the first bytes of something that holds it.
+    fn extends(&self, value: Value, to: Location, bytes: u32) -> bool {
+        self.carries(value, to, bytes) && !self.extended.contains(value)
+    }
+
+    /// How many bytes of a value are defined.
+    fn content(&self, mut value: Value) -> u32 {
+        while let Some(source) = self.widened[value].expand() {
+            value = source;
+        }
+        self.size(value)
+    }
+
+    /// Puts a copy into every place that holds its source, except for slots that are too small for it.
+    fn alias(&self, state: &mut State, copy: Value, source: Value) {
+        let size = self.size(copy);
+        state.alias(copy, source, |place| place.as_slot().is_none_or(|slot| self.overlay.slots[slot].size >= size));
+    }
+
     fn size(&self, value: Value) -> u32 {
-        self.function.file.classes[self.function.values[value].class].slot_size
+        size(self.function, value)
     }
 }
 
@@ -377,14 +428,25 @@ pub(super) fn located(location: Option<Location>) -> Location {
     location.expect("the overlay is well-formed")
 }
 
-/// Whether an instruction is a copy that is as wide as its source, or a part of it, so that every place that holds the
-/// source holds the copy. (A value whose form in memory depends on its width has no narrower parts.)
-pub(super) fn is_part(function: &Function, inst: Inst) -> bool {
-    let class = |value: Value| &function.file.classes[function.values[value].class];
-    copied(function, inst).is_some_and(|(copy, source)| {
-        let (width, of) = (class(copy).slot_size, class(source).slot_size);
-        width == of || width < of && function.has_one_form(source)
+/// Whether an instruction is a copy that is in every place which holds its source, if it fits there: it is as wide, or a part
+/// of it, or undefined above it, so that whatever the place has there will do. (Where a value's form in memory depends on its
+/// width, both have to be as wide.)
+pub(super) fn is_same(function: &Function, inst: Inst) -> bool {
+    copied(function, inst).is_some_and(|(copy, source)| match size(function, copy).cmp(&size(function, source)) {
+        Ordering::Less => function.has_one_form(source),
+        Ordering::Equal => true,
+        Ordering::Greater => function.has_one_form(source) && function.insts[inst].is(InstFlags::WIDENS),
     })
+}
+
+/// Whether an instruction is a copy that relies on what is above its source in a register.
+pub(super) fn relies_on_rest(function: &Function, inst: Inst) -> bool {
+    let is_wider = |(copy, source): (Value, Value)| size(function, copy) > size(function, source);
+    copied(function, inst).is_some_and(is_wider) && !function.insts[inst].is(InstFlags::WIDENS)
+}
+
+fn size(function: &Function, value: Value) -> u32 {
+    function.file.classes[function.values[value].class].slot_size
 }
 
 /// The value that a copy between values defines, and the one that it reads.

@@ -105,6 +105,7 @@ enum ChInstFlags {
   CH_WRITES = 1024,
   CH_NARROWS = 2048,
   CH_EXTENDS = 4096,
+  CH_WIDENS = 8192,
 };
 
 typedef struct {

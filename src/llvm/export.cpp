@@ -386,6 +386,9 @@ void Export::addInst(MachineInstr &MI) {
     Inst.flags |= CH_EXTENDS;
   if (Narrowed.contains(&MI))
     Inst.flags |= CH_NARROWS;
+  auto Size = [&](unsigned Operand) { return T.file().classes[Classes[Operands[Operand].value]].slot_size; };
+  if (Inst.kind == CH_COPY && !MI.isSubregToReg() && Size(Inst.first_operand) > Size(Inst.first_operand + 1))
+    Inst.flags |= CH_WIDENS;
   if (Operands.size() == Inst.first_operand + 1 && Operands.back().role == CH_DEF && TII.isTriviallyReMaterializable(MI)) {
     Inst.flags |= CH_REMATERIALISABLE;
     if (x86::isStorable(MI, *T.llvmClass(Classes[Operands.back().value]), T.TRI))

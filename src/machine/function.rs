@@ -203,6 +203,9 @@ bitflags! {
         const NARROWS = 1 << 11;
         /// It extends a number: the low bytes of its result are the number that it reads, whatever is above them.
         const EXTENDS = 1 << 12;
+        /// A copy to a wider class that leaves undefined what its source does not have. (A wider copy without this property is
+        /// of a value whose register has zeros there since it was written, and relies on them.)
+        const WIDENS = 1 << 13;
     }
 }
 

@@ -413,6 +413,9 @@ impl Scan<'_> {
         let extends = data.kind == InstKind::Op && roles == [Role::Def, Role::Use] && *pins == PinSets::default();
         let is_loose = operands.iter().all(|operand| operand.reuse.is_none());
         self.require(!data.is(InstFlags::EXTENDS) || extends && is_loose, place, Rule::Operands("extension"));
+        let size = |operand: &Operand| self.function.file.classes[self.function.values[operand.value].class].slot_size;
+        let widens = data.kind == InstKind::Copy && matches!(operands, [def, read] if def.is_def() && size(def) > size(read));
+        self.require(!data.is(InstFlags::WIDENS) || widens, place, Rule::Operands("copy to a wider class"));
         self.require(!data.is(InstFlags::STORABLE) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Storable);
         self.require(!data.is(InstFlags::GIVEN) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Given);
         self.require(!data.is(InstFlags::MOVABLE) || !data.is(InstFlags::WRITES), place, Rule::MovableWriter);

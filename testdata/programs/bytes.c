@@ -18,6 +18,16 @@ NOINLINE static uint16_t swap16(uint16_t v) { return (uint16_t)(v << 8 | v >> 8)
 NOINLINE static uint8_t rotate8(uint8_t v, unsigned n) { return (uint8_t)(v << (n & 7) | v >> (-n & 7)); }
 NOINLINE static int mul8(int8_t a, int8_t b, uint8_t c) { int16_t p = (int16_t)(a * b); uint16_t q = (uint16_t)(c * c); return p - q; }
 
+// One number is extended in both ways: its sign is above it in one register, and must not be in the other.
+NOINLINE static uint64_t extend_both(unsigned a, unsigned b, volatile int64_t *out) {
+    int x = (int)(a ^ b);
+    out[0] = x;
+    __asm__ volatile("" ::: "memory");
+    uint64_t u = (unsigned)x;
+    out[1] = (int64_t)u;
+    return u;
+}
+
 // Many bytes live at once: more than i386 has byte registers.
 NOINLINE static unsigned pressure(const uint8_t *p, int n) {
     uint8_t a = p[0], b = p[1], c = p[2], d = p[3], e = p[4], f = p[5], g = p[6], h = p[7], i = p[8], j = p[9];
@@ -42,5 +52,8 @@ int main(void) {
         }
     for (int i = 0; i < 10; i++) p[i] = (uint8_t)(i * 41 + 7);
     printf("%08x %08x %08x %04x %08x\n", h, high(0x12345678, 0x9abcdef0), insert(0xaabbccdd, 1, 2), swap16(0x1234), pressure(p, 1000));
+    volatile int64_t extended[2];
+    uint64_t u = extend_both(0x87654321, (unsigned)p[0], extended);
+    printf("%llx %llx %llx\n", (unsigned long long)u, (unsigned long long)extended[0], (unsigned long long)extended[1]);
     return 0;
 }
