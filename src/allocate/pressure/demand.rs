@@ -27,9 +27,9 @@ pub(in crate::allocate) struct Demand {
     after: Counts,
     /// Needed throughout.
     both: Counts,
-    /// The classes of values that live on and take no register of their own in between, because the program holds them
-    /// ([`Held`]). For each, whether this is so while operands are read, and when definitions are written.
-    held: SmallVec<[(RegClass, bool, bool); 2]>,
+    /// The classes of values that take no register of their own, because the program holds them ([`Held`]). For each,
+    /// whether this is so while operands are read, in between, and when definitions are written.
+    held: SmallVec<[(RegClass, [bool; 3]); 2]>,
 }
 
 /// The capacity of a register set at an instruction: the registers that the program leaves.
@@ -162,10 +162,25 @@ impl Demand {
         demand
     }
 
-    /// Notes the values, of those in registers, that live on in registers of the program.
-    pub(in crate::allocate) fn hold(&mut self, function: &Function, held: &[Held], in_register: impl Fn(Value) -> bool) {
+    /// Notes the values, of those in registers, that are in registers of the program: those that live on, and those that
+    /// the instruction reads last.
+    pub(in crate::allocate) fn hold(
+        &mut self,
+        function: &Function,
+        inst: Inst,
+        held: &[Held],
+        in_register: impl Fn(Value) -> bool,
+        dies: impl Fn(Value) -> bool,
+    ) {
         let held = held.iter().filter(|it| in_register(it.value));
-        self.held.extend(held.map(|it| (function.values[it.value].class, it.before, it.after)));
+        let is_read = |value: Value| function.operands(inst).iter().any(|operand| operand.value == value && !operand.is_def());
+        self.held.extend(held.filter_map(|it| {
+            let class = function.values[it.value].class;
+            match dies(it.value) {
+                true => is_read(it.value).then_some((class, [it.before, false, false])),
+                false => Some((class, [it.before, true, it.after])),
+            }
+        }));
     }
 
     /// An upper bound of the registers of a set that the demand takes at any point.
@@ -173,13 +188,11 @@ impl Demand {
         self.both[set] + self.before[set].max(self.after[set])
     }
 
-    /// How many values that live on take no register of their own in a set: while operands are read, in between, and when
-    /// definitions are written.
+    /// How many values take no register of their own in a set: while operands are read, in between, and when definitions are
+    /// written.
     fn held(&self, limits: &Limits, set: usize) -> [i32; 3] {
-        let confined = self.held.iter().filter(|&&(class, ..)| limits.is_confined(class, set));
-        confined.fold([0; 3], |[first, passing, last], &(_, before, after)| {
-            [first + i32::from(before), passing + 1, last + i32::from(after)]
-        })
+        let confined = self.held.iter().filter(|&&(class, _)| limits.is_confined(class, set));
+        confined.fold([0; 3], |sum, (_, held)| std::array::from_fn(|point| sum[point] + i32::from(held[point])))
     }
 
     /// The registers of a set that the demand leaves.

@@ -425,8 +425,9 @@ impl Verifier<'_> {
         for value in before.iter().filter(|&value| after.contains(value)) {
             limits.count(&mut through, self.function.values[value].class, 1);
         }
-        let in_register = |value: Value| before.contains(value) && after.contains(value) && self.has_stayed(at, value);
-        demand.hold(self.function, self.pins.held(inst), in_register);
+        let is_folded = |value: Value| folds.iter().any(|&k| operands[k].value == value);
+        let in_register = |value: Value| before.contains(value) && !is_folded(value) && self.has_stayed(at, value);
+        demand.hold(self.function, inst, self.pins.held(inst), in_register, |value| !after.contains(value));
         demand.excess(limits, &through, &self.pins.occupancy(self.function, at.block, inst), 0).is_none()
     }
 

@@ -182,7 +182,7 @@ impl ExcessFinder<'_> {
         let held = self.pins.held(inst);
         let mut demand = Demand::of(function, limits, inst, None, last_use);
         let dies = |value: Value| operands.iter().enumerate().any(|(k, o)| o.value == value && liveness.kills(first + k));
-        demand.hold(function, held, |value| in_register(value) && self.live.contains(value) && !dies(value));
+        demand.hold(function, inst, held, |value| in_register(value) && self.live.contains(value), dies);
         let through = self.live.counts_without(&demand.dying);
         let all = occupancy.all();
         for set in limits.sets().filter(|&set| through[set] + demand.most(set) > limits.room(set, all)) {

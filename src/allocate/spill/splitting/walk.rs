@@ -444,7 +444,8 @@ impl<'a> BlockWalk<'a> {
             let mut through = Counts::default();
             kept().for_each(|it| limits.count(&mut through, function.values[it.value].class, 1));
             let mut demand = Demand::of(function, limits, inst, folded, last_use);
-            demand.hold(function, self.pins.held(inst), |value| is_kept(value) && self.holder(inst, value).is_some());
+            let in_register = |value: Value| is_kept(value) && self.holder(inst, value).is_some();
+            demand.hold(function, inst, self.pins.held(inst), in_register, |_| false);
             let while_reading = demand.excess_while_reading(limits, &through, occupancy, spare);
             while_reading.or_else(|| demand.excess(limits, &through, occupancy, spare))
         };

@@ -43,7 +43,11 @@ impl Builder<'_> {
             Residence::REGISTER => LastUse::No,
             _ => LastUse::OfRefill,
         };
-        let demand = Demand::of(self.function, &self.problem.limits, inst, folded, last_use);
+        let mut demand = Demand::of(self.function, &self.problem.limits, inst, folded, last_use);
+        // A value that the instruction reads last may be in memory before; then it needs a register of its own here.
+        let ends = |value: Value| operands.iter().enumerate().any(|(k, o)| o.value == value && liveness.kills(first + k));
+        let in_register = |value: Value| self.residence[value] == Residence::REGISTER && ends(value);
+        demand.hold(self.function, inst, pins.held(inst), in_register, ends);
         self.find_crowded(&demand, &pins.occupancy(self.function, block, inst), operands.len());
         let read = |value: Value| operands.iter().any(|operand| operand.value == value && !operand.is_def());
         let held = || pins.held(inst).iter().filter(|held| !read(held.value));
@@ -119,7 +123,10 @@ impl Builder<'_> {
         for (k, operand) in operands.iter().enumerate().filter(|&(k, operand)| !operand.is_def() && is_first_use(operands, k)) {
             let value = operand.value;
             let after = self.model.residences.after[first + k];
-            let before = if Some(k) == folded {
+            let is_held = self.problem.pins.holder(inst, value).is_some_and(|held| held.before);
+            let before = if Some(k) == folded && is_held {
+                Residence::MEMORY
+            } else if Some(k) == folded {
                 self.in_register_for(value, after)
             } else if after == Residence::REGISTER || first_reuse(operands, value).is_some() {
                 after
