@@ -5,10 +5,11 @@
     scripts/llvm-tests.py FOLDER                those in a folder
     scripts/llvm-tests.py FOLDER --only AMX/    those with this in their names
     scripts/llvm-tests.py FOLDER --list         the findings, by test
+    scripts/llvm-tests.py FOLDER --compare      and the functions that cost more than with LLVM's greedy allocator
 
 A test is a module and the commands that compile it. Each different way in which it calls `llc` is a case: processor, target and
 attributes are put into a copy of the module (by opt), with Linux in place of other systems. Both `chordal compile --verify-llvm`
-and llc compile the copy. A case that both refuse, llc for reasons of its own, proves nothing.
+and llc compile the copy. A case that both refuse, or in which llc crashes as well, proves nothing.
 
 The output lists the functions left to LLVM's greedy allocator, by reason; code that chordal's checker or LLVM's verifier rejects;
 and cases that only one of the two compiles. Exit status 1 if any of this is not among the exceptions that the file
@@ -16,6 +17,7 @@ testdata/llvm-tests.txt explains.
 """
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -110,7 +112,7 @@ class Case:
 
     def __init__(self, name, text, told, flags):
         self.name, self.text, self.told, self.flags = name, text, told, flags
-        self.fallbacks, self.problem = [], None
+        self.fallbacks, self.problem, self.compared = [], None, []
 
     def __str__(self):
         return f"{self.name} {' '.join(self.told)}{''.join(' ' + name for _, name in self.flags)}"
@@ -121,8 +123,8 @@ class Case:
         return subprocess.run(command, input=flagged(self.text, self.flags).encode(errors="surrogateescape"), capture_output=True).returncode == 0
 
     def llc(self, file, *also):
-        """Whether LLVM compiles it."""
-        return run([LLC, f"-relocation-model={self.relocation()}", *also, file, "-o", "/dev/null"])[0] == 0
+        """The exit status of LLVM's own compiler."""
+        return run([LLC, f"-relocation-model={self.relocation()}", *also, file, "-o", "/dev/null"])[0]
 
     def relocation(self):
         """Where its code will be; llc's default where neither the test nor the module says."""
@@ -134,10 +136,12 @@ class Case:
             file = f"{folder}/{Path(self.name).stem}.bc"
             if not self.prepare(file):
                 return "no module"
-            command = [arguments.chordal, "compile", file, "-o", "/dev/null", "--verify-llvm"]
-            command += [f"--relocation-model={self.relocation()}", *arguments.options.split()]
-            status, said = run(command)
-            compiles = self.llc(file)
+            command = [arguments.chordal, "compile", file, "-o", "/dev/null", f"--relocation-model={self.relocation()}"]
+            status, said = run([*command, "--verify-llvm", *arguments.options.split()])
+            llc = self.llc(file)
+            compiles = llc == 0
+            if status == 0 and arguments.compare:
+                self.compared = list(compared(command, folder, arguments.options.split()))
             if status == 0:
                 self.fallbacks = [found.groups() for found in FELL_BACK.finditer(said)]
                 if not compiles:
@@ -145,8 +149,10 @@ class Case:
                 return "compiled"
             why = next((line for line in said.splitlines() if "error: " in line), said.strip()[-300:])
             why = why.split("error: ")[-1].replace(f"{file}: ", "")
-            if "verifier rejects" in why and not self.llc(file, "-verify-machineinstrs"):
+            if "verifier rejects" in why and self.llc(file, "-verify-machineinstrs") != 0:
                 return "LLVM's verifier rejects LLVM's code"
+            if status and llc and status < 0 and llc < 0:
+                return "LLVM crashes too"
             if status != 1 or any(defect in said for defect in DEFECTS):
                 self.problem = f"status {status}: {why}"
                 return "defect"
@@ -163,6 +169,19 @@ def run(command):
         return done.returncode, done.stderr.decode(errors="replace")
     except subprocess.TimeoutExpired:
         return None, f"no end after {SECONDS} s"
+
+
+def compared(command, folder, options):
+    """The functions with their overhead, and that under LLVM's greedy allocator."""
+    overheads = []
+    for also in (options, ["--allocator", "llvm-greedy"]):
+        statistics = f"{folder}/statistics.json"
+        if run([*command, "--stats", statistics, "--no-times", *also])[0] != 0:
+            return
+        functions = json.loads(Path(statistics).read_text())["functions"]
+        overheads.append({function["name"]: function["overhead"] for function in functions if function["overhead"] is not None})
+    ours, greedys = overheads
+    yield from ((name, overhead, greedys[name]) for name, overhead in ours.items() if name in greedys)
 
 
 def explanations(file):
@@ -210,10 +229,21 @@ def report(tried, arguments):
         is_known = is_explained(known, "case", case.name)
         unexplained += not is_known
         print(f"{'known' if is_known else 'FAIL '} {case}: {case.problem}")
+    if arguments.compare:
+        report_compared(tried, arguments.list)
     unused = [key for key, count in known.items() if not count]
     if unused and not arguments.only:
         print(f"explained, and not found: {'; '.join(f'{kind} {about}' for kind, about in unused)}")
     return unexplained == 0
+
+
+def report_compared(tried, is_long):
+    """Prints how many functions cost more than with LLVM's greedy allocator, each once for a test; which, the worst first."""
+    found = {(case.name, name): (case, name, *costs) for case in tried for name, *costs in case.compared}
+    worse = [row for row in found.values() if row[2] > row[3] * 1.02 + 0.01]
+    print(f"\n{len(worse)} of {len(found)} functions have more overhead than with LLVM's greedy allocator (by more than 2%)")
+    for case, name, ours, greedys in sorted(worse, key=lambda row: row[3] - row[2])[: None if is_long else 10]:
+        print(f"  {ours:10.2f} {greedys:10.2f}  {case}: {name}")
 
 
 def main():
@@ -221,6 +251,7 @@ def main():
     parser.add_argument("folder", type=Path, help="where the tests are")
     parser.add_argument("--only", default="", metavar="NAME", help="tests with that in their names")
     parser.add_argument("--list", action="store_true", help="name every function that is left to LLVM")
+    parser.add_argument("--compare", action="store_true", help="compare overheads with those of LLVM's greedy allocator")
     parser.add_argument("--options", default="", help="further options of chordal compile")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many side by side [default: as there are processors]")
     parser.add_argument("--chordal", type=Path, default=ROOT / "target/release/chordal", help="the binary")
