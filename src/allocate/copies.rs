@@ -10,6 +10,9 @@
 //! An extended number has the number in its low part. It is read in place of the number, too, if that then ends where it is
 //! extended: the two took two registers before.
 //!
+//! A φ whose arguments are those of another φ of its block, where they are defined, is that φ: an undefined argument may be
+//! anything. (Loops that LLVM unrolls have such pairs: a sum goes into the unrolled part, or is the result if that is skipped.)
+//!
 //! A constant that is as cheap as a move, or that nothing else reads, is computed in the program's register (most of the
 //! time a call's argument) instead of being copied there. So it needs no other register, however many there are. (LLVM's
 //! coalescer does this as well.)
@@ -23,9 +26,12 @@
 
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, Liveness, Loops, Order};
-use crate::machine::{Block, BlockData, Function, Inst, InstFlags, InstKind, Operand, RegClass, RegSet, Rewriter, Role, Value};
+use crate::machine::{
+    Block, BlockData, Function, Inst, InstFlags, InstKind, Operand, Phi, RegClass, RegSet, Rewriter, Role, Value,
+};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Reads values in place of their copies. Answers also the copies in whose place constants are computed, if `rematerialise`
@@ -68,6 +74,7 @@ pub(super) fn merge(
         copies.apart.extend(early.flatten().map(|operand| operand.value));
     }
     for &block in order.blocks() {
+        copies.phis(block);
         for inst in function.block_insts(block) {
             copies.instruction(block, inst);
         }
@@ -154,6 +161,11 @@ fn defined_in(function: &Function) -> SecondaryMap<Value, PackedOption<Block>> {
     defined
 }
 
+/// Whether a φ has the arguments of another one of its block, where it has any.
+fn may_be(phi: &Phi, other: &Phi) -> bool {
+    phi.args.iter().zip(&other.args).all(|(arg, of_other)| arg.is_none() || arg == of_other)
+}
+
 /// The sources of wider copies that rely on what is above these in a register.
 fn extended(function: &Function) -> EntitySet<Value> {
     let size = |operand: &Operand| function.file.classes[function.values[operand.value].class].slot_size;
@@ -219,6 +231,28 @@ struct Copies<'a> {
 }
 
 impl Copies<'_> {
+    /// Reads one φ in place of others that may be equal to it.
+    fn phis(&mut self, block: Block) {
+        /// Comparing more of them with each other would take too long.
+        const MANY: usize = 100;
+        let phis = &self.function.blocks[block].phis;
+        if phis.len() > MANY {
+            return;
+        }
+        for (row, phi) in phis.iter().enumerate() {
+            let takes_over = |&(other_row, other): &(usize, &Phi)| {
+                let is_other = row > other_row || row < other_row && !may_be(other, phi);
+                is_other && may_be(phi, other) && self.has_class_of(phi.def, other.def)
+            };
+            // One with most arguments is itself no other φ.
+            let arguments = |phi: &Phi| phi.args.iter().filter(|arg| arg.is_some()).count();
+            let others = phis.iter().enumerate().filter(takes_over);
+            let other = others.max_by_key(|&(row, phi)| (arguments(phi), Reverse(row)));
+            let other = other.filter(|_| !self.apart.contains(phi.def)).map(|(_, phi)| phi.def);
+            self.value_of[phi.def] = other.into();
+        }
+    }
+
     fn instruction(&mut self, block: Block, inst: Inst) {
         let range = self.function.insts[inst].operands.clone();
         for k in range.start as usize..range.end as usize {
@@ -407,6 +441,7 @@ impl Copies<'_> {
         }
         let value_of = |value: Value| self.value_of[value].expand().unwrap_or(value);
         for BlockData { phis, preds, .. } in new.blocks.values_mut() {
+            phis.retain(|phi| self.value_of[phi.def].is_none());
             for (arg, &pred) in phis.iter_mut().flat_map(|phi| phi.args.iter_mut().zip(&*preds)) {
                 *arg = arg.expand().map(|value| self.name(value, pred)).into();
             }

@@ -107,7 +107,8 @@ private:
       return;
     SmallVector<MachineInstr *, 4> Narrow;
     const TargetRegisterClass *Class = classOfOthers(Value, Widest, Narrow);
-    if (Narrow.empty() || size(Class) <= size(Old) || (size(Old) * 3 >= size(Class) && !isConfined(Value, Narrow)))
+    bool IsRare = size(Old) * 3 < size(Class) && !isLocal(Value);
+    if (Narrow.empty() || size(Class) <= size(Old) || (!IsRare && !isConfined(Value, Narrow)))
       return;
     for (MachineInstr *Reader : Narrow)
       copyFor(*Reader, Value);
@@ -123,6 +124,12 @@ private:
     for (const MachineInstr *Reader : Readers)
       Copies += MBFI.getBlockFreq(Reader->getParent()).getFrequency();
     return CallsOf->crossed(Value, MRI, MBFI) >= Copies;
+  }
+
+  // Whether a value is read only where it is defined, in one block.
+  bool isLocal(Register Value) const {
+    const MachineBasicBlock *MBB = MRI.getVRegDef(Value)->getParent();
+    return all_of(MRI.use_nodbg_instructions(Value), [&](const MachineInstr &MI) { return MI.getParent() == MBB && !MI.isPHI(); });
   }
 
   const TargetRegisterClass *effect(const MachineOperand &MO, const TargetRegisterClass *Class) const {
