@@ -26,7 +26,7 @@ def versions(path):
 
 
 def program(module):
-    return module.split(".")[0]
+    return os.path.basename(module).split(".")[0]
 
 
 def read(path):

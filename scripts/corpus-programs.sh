@@ -1,26 +1,45 @@
 # shellcheck shell=bash
 # How each program of the corpus is built, what it is linked with, and for what it
-# cannot be built. To be sourced. The sources are listed in corpus-programs.txt.
+# cannot be built. To be sourced. The sources are listed in corpus-programs.txt;
+# those of the numeric programs are testdata/numeric.
 #
-# A configuration is x86-64 or i386, both at -O2; O0 and O3 are x86-64 at other
-# levels, for the small programs only.
+# A configuration is one of these, at -O2 but for O0 and O3:
+#
+#   x86-64, i386       the programs of corpus-programs.txt
+#   O0, O3             the small ones of these, for x86-64
+#   v3                 all programs, for x86-64-v3 (AVX2, FMA, BMI2)
+#   v4                 the numeric ones, for x86-64-v4 (AVX-512)
+#   profile            as x86-64, and
+#   v3-profile         as v3, with a profile of their workloads
 
 . "$ROOT/scripts/corpus-fetch.sh"
 CLANG=${CLANG:-clang-22}
-CONFIGS=${CONFIGS:-x86-64 i386 O0 O3}
+CONFIGS=${CONFIGS:-x86-64 i386 O0 O3 v3 v4 profile v3-profile}
+NUMERIC=$ROOT/testdata/numeric
 
-# All but what is only linked into another one.
-PROGRAMS=${PROGRAMS:-$(awk '/^[^#]/ && $1 != "gmp" { print $1 }' "${TABLES[0]}" | tr '\n' ' ')}
+# numeric_source PROGRAM: its only file, if it is one of the numeric programs.
+numeric_source() { find "$NUMERIC" -name "$1.c*"; }
+
+is_numeric() { [ -n "$(numeric_source "$1")" ]; }
+
+# NUMERIC_PROGRAMS, then all of the table but what is only linked into another one.
+NUMERIC_PROGRAMS=$(basename -a "$NUMERIC"/* | sed 's/\..*//' | tr '\n' ' ')
+PROGRAMS=${PROGRAMS:-$(awk '/^[^#]/ && $1 != "gmp" && $1 != "eigen" { print $1 }' "${TABLES[0]}" | tr '\n' ' ')$NUMERIC_PROGRAMS}
 
 # pairs: each program of $PROGRAMS with each of $CONFIGS that it is built for, a line each.
 pairs() {
     local program config
     for config in $CONFIGS; do
         for program in $PROGRAMS; do
+            if is_numeric "$program"; then
+                case $config in v3 | v4 | v3-profile) say "$program $config" ;; esac
+                continue
+            fi
             [ -n "$(field "$program" 2)" ] || die "no program of the corpus: $program"
             case $config-$program in
-            O?-sqlite | O?-lua | O?-zlib | O?-bzip2 | O?-gzip | x86-64-* | i386-*) say "$program $config" ;;
-            O?-*) ;;
+            O?-sqlite | O?-lua | O?-zlib | O?-bzip2 | O?-gzip) say "$program $config" ;;
+            x86-64-* | i386-* | v3-* | profile-*) say "$program $config" ;;
+            O?-* | v4-*) ;;
             *) die "no configuration of the corpus: $config" ;;
             esac
         done
@@ -41,6 +60,14 @@ reference() { say "$CORPUS/ref/$2/$1"; }
 
 width_flag() { case $1 in i386) say -m32 ;; *) say -m64 ;; esac; }
 level_flag() { case $1 in O?) say "-$1" ;; *) say -O2 ;; esac; }
+machine_flag() { case $1 in v?*) say "-march=x86-64-${1%-profile}" ;; esac; }
+# runs_here CONFIG: whether this processor has the instructions.
+runs_here() {
+    case $1 in
+    v?*) /lib64/ld-linux-x86-64.so.2 --help | grep -q "x86-64-${1%-profile} (supported" ;;
+    esac
+}
+is_profiled() { case $1 in *profile) ;; *) false ;; esac; }
 
 # The functions below run in a fresh copy of the sources, whose executable they
 # make with $CC and $FLAGS; the last line says where it is.
@@ -232,6 +259,16 @@ build_libgsm() {
     executable=bin/toast
 }
 
+build_numeric() {
+    local source
+    source=$(echo "$program".c*)
+    case $source in *.cpp) CC=${CC/wllvm/wllvm++} ;; esac
+    # shellcheck disable=SC2086
+    $CC $FLAGS -I"$CORPUS/src/eigen" -c "$source" -o "$program.o"
+    $CC "$program.o" -lm -o "$program"
+    executable=$program
+}
+
 # tools PROGRAM: Debian packages that building it takes, beyond compilers and make.
 tools() {
     case $1 in
@@ -252,8 +289,10 @@ link_program() {
     case $program in
     sqlite | lua | gap | perl | link-grammar | mawk | gawk | libpng) libraries=(-lm) ;;
     tcc) libraries=(-lm -ldl -lpthread) ;;
+    eigen) libraries=(-lstdc++) ;;
     esac
     # So that spilled x87 values round as unspilled ones do; the file says why.
     [ "$config" != i386 ] || libraries+=("$ROOT/testdata/support/x87_double.c")
+    ! is_numeric "$program" || libraries+=(-lm)
     "$CLANG" "$(width_flag "$config")" -w "$@" "${libraries[@]}" -o "$executable"
 }

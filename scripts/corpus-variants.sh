@@ -3,7 +3,8 @@
 # and programs for trying them. To be sourced. Each can be narrowed:
 #
 #   VARIANTS="ch-o1,spill-free --swap xor"   which (default: all)
-#   LISTS="4 8 all i386 i386-5"              which register lists (default: without i386-5); i386 is that target with all
+#   LISTS="4 8 all i386 i386-5"              which register lists (default: without i386-5); i386 is that configuration of
+#                                            the corpus with all registers, and v3, profile, v3-8 alike
 #   PROGRAMS="sqlite lua"                    which programs (default: the five small ones)
 #   JOBS=2                                   how many at a time
 
@@ -31,10 +32,13 @@ JOBS=${JOBS:-2}
 export PROGRAMS=${PROGRAMS:-sqlite lua zlib bzip2 gzip}
 
 # config LIST: the configuration of the corpus that a list is for.
-config() { case $1 in i386*) say i386 ;; *) say x86-64 ;; esac; }
+config() { case $1 in [0-9]* | all) say x86-64 ;; *) say "${1%-[0-9]*}" ;; esac; }
+
+# count_of LIST: the number of registers, or all.
+count_of() { case $1 in [0-9]*) say "$1" ;; *-[0-9]*) say "${1##*-}" ;; *) say all ;; esac; }
 
 # registers LIST: the arguments that hold chordal to it.
-registers() { case $1 in i386 | all) ;; *) say "--registers ${1#i386-}" ;; esac; }
+registers() { case $(count_of "$1") in all) ;; *) say "--registers $(count_of "$1")" ;; esac; }
 
 # each_variant FUNCTION: calls it with each variant and list.
 each_variant() {

@@ -1,7 +1,7 @@
 """Sums up what programs executed, for scripts/executed.
 
-  report BASE FOLDER BUILD...    ratios to the allocator BASE, and how well the estimate predicts them: tables on standard
-                                 output, FOLDER/executed.json (chordal-executed/1); each build has record.json and stats.json,
+  report BASE FOLDER BUILD...    ratios to the allocator BASE, what profiles gain, and how well the estimate predicts them:
+                                 tables on standard output, FOLDER/executed.json (chordal-executed/1); each build has record.json and stats.json,
                                  the counts are in FOLDER/runs
   chart FOLDER SVG               draws FOLDER/executed.json, for tuned with all registers
 """
@@ -17,6 +17,9 @@ COUNTED = ("instructions", "loads", "stores")
 # And their sum as the estimate weighs them.
 EXECUTED = (*COUNTED, "cost")
 LOAD, STORE, OTHER = 4, 1, 0.2
+
+# Targets that are another one with a profile.
+PROFILED = {"profile": "x86-64", "v3-profile": "v3"}
 
 # What may stand for an estimate: of the whole module, or of the functions that ran; and against the base allocator's.
 ESTIMATES = [(share, how) for share in ("overhead_share", "executed_share") for how in ("ratio", "difference")]
@@ -109,32 +112,52 @@ def spearman(pairs):
 
 
 def groups(rows):
-    """By target and register list, in the order of appearance."""
+    """By suite of programs, target and register list, in the order of appearance."""
     found = defaultdict(list)
     for record in rows:
-        found[record["target"], record["registers"]].append(record)
+        found[record["suite"], record["target"], record["registers"]].append(record)
     return found
 
 
 def summaries(rows):
-    for (target, registers), group in groups(rows).items():
+    for (suite, target, registers), group in groups(rows).items():
         for allocator in dict.fromkeys(record["allocator"] for record in group):
             chosen = [record["ratios"] for record in group if record["allocator"] == allocator]
-            means = {name: geometric_mean([ratios[name] for ratios in chosen if ratios[name]]) for name in EXECUTED}
-            yield {"target": target, "registers": registers, "allocator": allocator, "programs": len(chosen), "ratios": means}
+            yield {"suite": suite, "target": target, "registers": registers, "allocator": allocator,
+                   "programs": len(chosen), "ratios": means(chosen)}
+
+
+def means(ratios):
+    return {name: geometric_mean([each[name] for each in ratios if each[name]]) for name in EXECUTED}
+
+
+def gains(rows):
+    """What is executed with a profile, by what the same allocator's code executes without."""
+    counted = {(*case(record), record["allocator"]): record for record in rows}
+    for (suite, target, registers), group in groups(rows).items():
+        if target not in PROFILED:
+            continue
+        for allocator in dict.fromkeys(record["allocator"] for record in group):
+            pairs = [(record, counted.get((record["program"], PROFILED[target], registers, allocator)))
+                     for record in group if record["allocator"] == allocator]
+            chosen = [{name: ratio(record[name], other[name]) for name in EXECUTED} for record, other in pairs if other]
+            yield {"suite": suite, "target": target, "registers": registers, "allocator": allocator,
+                   "programs": len(chosen), "ratios": means(chosen)}
 
 
 def correlations(rows):
     """Of the estimates with what was executed, which is a ratio to the base allocator's."""
-    for (target, registers), group in [(("all", "all"), rows), *groups(rows).items()]:
+    for (suite, target, registers), group in [(("all", "all", "all"), rows), *groups(rows).items()]:
         for estimate, how in ESTIMATES:
             estimated = [(record[how + "s"][estimate], record["ratios"]) for record in group]
             estimated = [(value, ratios) for value, ratios in estimated if value is not None]
-            line = {"target": target, "registers": registers, "estimate": estimate, "as": how, "points": len(estimated)}
+            line = {"suite": suite, "target": target, "registers": registers, "estimate": estimate, "as": how,
+                    "points": len(estimated)}
             for name in EXECUTED:
                 line[name] = spearman([(value, ratios[name]) for value, ratios in estimated if ratios[name] is not None])
             yield line
-        line = {"target": target, "registers": registers, "estimate": "weighted", "as": "ratio", "points": len(group)}
+        line = {"suite": suite, "target": target, "registers": registers, "estimate": "weighted", "as": "ratio",
+                "points": len(group)}
         for name in EXECUTED:
             pairs = [(record["weighted"][name], record["ratios"][name]) for record in group]
             line[name] = spearman([pair for pair in pairs if None not in pair])
@@ -143,10 +166,10 @@ def correlations(rows):
 
 def agreements(rows):
     """Pairs of allocators in the same program and with the same registers: how many does an estimate put in their order?"""
-    for (target, registers), group in [(("all", "all"), rows), *groups(rows).items()]:
+    for (suite, target, registers), group in [(("all", "all", "all"), rows), *groups(rows).items()]:
         pairs = [pair for pair in itertools.combinations(group, 2) if case(pair[0]) == case(pair[1])]
         for estimate in ("overhead_share", "executed_share"):
-            line = {"target": target, "registers": registers, "estimate": estimate, "pairs": len(pairs)}
+            line = {"suite": suite, "target": target, "registers": registers, "estimate": estimate, "pairs": len(pairs)}
             yield line | {name: sum((x[estimate] < y[estimate]) == (x[name] < y[name]) for x, y in pairs) for name in EXECUTED}
 
 
@@ -161,7 +184,9 @@ def numbers(values):
 
 
 def machine(line):
-    return "all" if line["target"] == "all" else f"{line['target']}, {line['registers']}"
+    if line["target"] == "all":
+        return "all"
+    return f"{line['target']}, {line['registers']}" + (", numeric" if line["suite"] == "numeric" else "")
 
 
 def report(base, folder, *builds):
@@ -170,7 +195,7 @@ def report(base, folder, *builds):
         sys.exit("error: nothing was counted")
     others = [record for record in rows if record["allocator"] != base]
     document = {"schema": "chordal-executed/1", "base": base, "records": rows,
-                "summary": list(summaries(others)), "correlation": list(correlations(others)),
+                "summary": list(summaries(others)), "profile": list(gains(rows)), "correlation": list(correlations(others)),
                 "agreement": list(agreements(rows))}
     with open(os.path.join(folder, "executed.json"), "w") as file:
         json.dump(document, file, indent=1)
@@ -182,6 +207,10 @@ def show(document, others):
     print(f"Geometric means of the ratios to {base}:")
     table(["registers", "allocator", "programs", *EXECUTED],
           [[machine(line), line["allocator"], str(line["programs"]), *numbers(line["ratios"])] for line in document["summary"]])
+    if document["profile"]:
+        print("\nWith profiles, by the same allocator's code without:")
+        table(["registers", "allocator", "programs", *EXECUTED],
+              [[machine(line), line["allocator"], str(line["programs"]), *numbers(line["ratios"])] for line in document["profile"]])
     print("\nRank correlation with what was executed:")
     table(["registers", "estimate", "points", *EXECUTED],
           [[machine(line), f"{line['estimate']}, {line['as']}", str(line["points"]), *numbers(line)]
