@@ -70,7 +70,7 @@ lint: setup ## check formatting, lints and the links of the documentation
 	$(CARGO) clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps --document-private-items
 
-corpus: ## fetch nineteen programs and compile each to whole-program bitcode
+corpus: ## fetch nineteen programs and compile each, and the numeric ones, to whole-program bitcode
 	scripts/corpus
 
 corpus-test: setup ## send the corpus through chordal and compare what it does with clang's build
@@ -112,7 +112,7 @@ llvm-tests: setup ## hold what chordal makes of LLVM's own tests of x86 code gen
 	$(CARGO) build --release
 	scripts/llvm-tests $(ARGS)
 
-executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; twenty minutes, resumable)
+executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; half an hour, resumable)
 	$(CARGO) build --release
 	scripts/executed
 

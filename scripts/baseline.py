@@ -48,12 +48,13 @@ def write(modules, versions):
     print("  ]\n}")
 
 
-def short(run):
+def short(run, folder):
+    """What is in a folder of the corpus is summed up under the folder's name, as a target of its own."""
     kept = {key: run[key] for key in ("allocator", "registers", "outcome", "message") if key in run}
     if "statistics" in run:
         statistics = run["statistics"]
         total = {key: statistics["total"][key] for key in WATCHED}
-        kept["statistics"] = {"target": statistics["target"], "total": total, "functions": []}
+        kept["statistics"] = {"target": folder or statistics["target"], "total": total, "functions": []}
     return kept
 
 
@@ -61,7 +62,8 @@ def shorten(versions_file, *files):
     modules = []
     for file in files:
         for module in read(file)["modules"]:
-            modules.append({"source": module["source"], "runs": [short(run) for run in module["runs"]]})
+            folder = os.path.dirname(module["source"])
+            modules.append({"source": module["source"], "runs": [short(run, folder) for run in module["runs"]]})
     modules.sort(key=lambda module: module["source"])
     write(modules, versions(versions_file))
 

@@ -17,33 +17,40 @@ CLANG=${CLANG:-clang-22}
 CONFIGS=${CONFIGS:-x86-64 i386 O0 O3 v3 v4 profile v3-profile}
 NUMERIC=$ROOT/testdata/numeric
 
-# numeric_source PROGRAM: its only file, if it is one of the numeric programs.
-numeric_source() { find "$NUMERIC" -name "$1.c*"; }
-
-is_numeric() { [ -n "$(numeric_source "$1")" ]; }
-
-# NUMERIC_PROGRAMS, then all of the table but what is only linked into another one.
 NUMERIC_PROGRAMS=$(basename -a "$NUMERIC"/* | sed 's/\..*//' | tr '\n' ' ')
+is_numeric() { [[ " $NUMERIC_PROGRAMS" = *" $1 "* ]]; }
+
+# numeric_source PROGRAM: its only file.
+numeric_source() { say "$NUMERIC/$1".c*; }
+
+# All of the table but what is only linked into another one or included, and the numeric ones.
 PROGRAMS=${PROGRAMS:-$(awk '/^[^#]/ && $1 != "gmp" && $1 != "eigen" { print $1 }' "${TABLES[0]}" | tr '\n' ' ')$NUMERIC_PROGRAMS}
 
 # pairs: each program of $PROGRAMS with each of $CONFIGS that it is built for, a line each.
 pairs() {
     local program config
     for config in $CONFIGS; do
+        case $config in
+        x86-64 | i386 | O[0-3] | v3 | v4 | profile | v3-profile) ;;
+        *) die "no configuration of the corpus: $config" ;;
+        esac
         for program in $PROGRAMS; do
-            if is_numeric "$program"; then
-                case $config in v3 | v4 | v3-profile) say "$program $config" ;; esac
-                continue
-            fi
-            [ -n "$(field "$program" 2)" ] || die "no program of the corpus: $program"
-            case $config-$program in
-            O?-sqlite | O?-lua | O?-zlib | O?-bzip2 | O?-gzip) say "$program $config" ;;
-            x86-64-* | i386-* | v3-* | profile-*) say "$program $config" ;;
-            O?-* | v4-*) ;;
-            *) die "no configuration of the corpus: $config" ;;
-            esac
+            is_numeric "$program" || [ -n "$(field "$program" 2)" ] || die "no program of the corpus: $program"
+            if built_for "$program" "$config"; then say "$program $config"; fi
         done
     done
+}
+
+suite() { if is_numeric "$1"; then say numeric; else say corpus; fi; }
+
+# built_for PROGRAM CONFIG
+built_for() {
+    case $(suite "$1")-$2-$1 in
+    numeric-v?*) ;;
+    numeric-*) return 1 ;;
+    corpus-O?-sqlite | corpus-O?-lua | corpus-O?-zlib | corpus-O?-bzip2 | corpus-O?-gzip) ;;
+    corpus-O?-* | corpus-v4-*) return 1 ;;
+    esac
 }
 
 # bitcode PROGRAM CONFIG: where the whole program is.
@@ -61,13 +68,14 @@ reference() { say "$CORPUS/ref/$2/$1"; }
 width_flag() { case $1 in i386) say -m32 ;; *) say -m64 ;; esac; }
 level_flag() { case $1 in O?) say "-$1" ;; *) say -O2 ;; esac; }
 machine_flag() { case $1 in v?*) say "-march=x86-64-${1%-profile}" ;; esac; }
+is_profiled() { case $1 in *profile) ;; *) false ;; esac; }
+
 # runs_here CONFIG: whether this processor has the instructions.
 runs_here() {
     case $1 in
     v?*) /lib64/ld-linux-x86-64.so.2 --help | grep -q "x86-64-${1%-profile} (supported" ;;
     esac
 }
-is_profiled() { case $1 in *profile) ;; *) false ;; esac; }
 
 # The functions below run in a fresh copy of the sources, whose executable they
 # make with $CC and $FLAGS; the last line says where it is.

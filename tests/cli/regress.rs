@@ -122,6 +122,21 @@ fn the_baseline_is_short_and_names_no_place() {
 }
 
 #[test]
+fn numeric_programs_are_summed_up_by_themselves() {
+    let corpus = Corpus::new();
+    fs::create_dir(corpus.path("v3")).expect("the folder is writable");
+    corpus.write("v3/gemm.bc", "");
+    corpus.write("v3.json", &document(&[module("v3/gemm.bc", "x86_64", 100)]));
+    corpus.update();
+    corpus.regress(&[]).success();
+    corpus.write("v3.json", &document(&[module("v3/gemm.bc", "x86_64", 102)]));
+    corpus.regress(&[]).code(1).stderr(contains("static.loads grew from 100 to 102 (+2.00%): ch-o3, all registers, v3"));
+    let fewer = contains("SKIP v3/gemm.bc: it is not in the corpus");
+    fs::remove_file(corpus.path("v3/gemm.bc")).expect("it is there");
+    corpus.regress(&[]).success().stderr(fewer);
+}
+
+#[test]
 fn without_a_corpus_or_a_baseline_there_is_a_message() {
     let corpus = Corpus::new();
     corpus.regress(&[]).code(1).stderr(contains("make baseline writes one"));
