@@ -36,7 +36,8 @@ def records(folder, builds):
     for build in builds:
         if not os.path.exists(os.path.join(build, "record.json")):
             continue
-        record, statistics = read(build, "record.json"), read(build, "stats.json")
+        # Those that are older than the numeric programs say nothing of a suite.
+        record, statistics = {"suite": "corpus"} | read(build, "record.json"), read(build, "stats.json")
         run = read(folder, "runs", record.pop("run") + ".json")
         record |= run["total"] | {"cost": cost(run["total"]), "overhead_share": statistics["total"]["overhead_share"]}
         functions = {function["name"]: function for function in statistics["functions"]}

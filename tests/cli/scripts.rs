@@ -153,6 +153,36 @@ fn executed_counts_become_ratios_and_correlations() {
 }
 
 #[test]
+fn profiles_are_held_against_the_same_allocator_without() {
+    let cases = [
+        ("lua", "llvm-greedy", 10, 0.1),
+        ("lua", "tuned", 20, 0.2),
+        ("lua", "llvm-greedy", 9, 0.1),
+        ("lua", "tuned", 15, 0.1),
+        ("gemm", "llvm-greedy", 7, 0.1),
+        ("gemm", "tuned", 7, 0.1),
+    ];
+    let folder = executed(&cases);
+    for (index, change) in [
+        (2, json!({ "target": "profile" })),
+        (3, json!({ "target": "profile" })),
+        (4, json!({ "target": "v3", "suite": "numeric" })),
+        (5, json!({ "target": "v3", "suite": "numeric" })),
+    ] {
+        let name = format!("build{index}/record.json");
+        let mut record = folder.read(&name);
+        record.as_object_mut().expect("a record").extend(change.as_object().expect("fields").clone());
+        folder.write(&name, &record.to_string());
+    }
+    let ratios =
+        contains("| x86-64, 8 | tuned | 1 | 1.000 | 2.000 |").and(contains("| v3, 8, numeric | tuned | 1 | 1.000 | 1.000 |"));
+    let gains =
+        contains("| profile, 8 | tuned | 1 | 1.000 | 0.750 |").and(contains("| profile, 8 | llvm-greedy | 1 | 1.000 | 0.900 |"));
+    report(&folder, cases.len()).success().stdout(ratios.and(gains));
+    assert_eq!(folder.read("executed.json")["profile"].as_array().expect("a list").len(), 2);
+}
+
+#[test]
 fn executed_counts_are_drawn_as_bars() {
     let folder = Folder::new();
     let record = |program: &str, ratio: f64| {
