@@ -211,12 +211,12 @@ impl Choice for Effort {
         (
             Effort::Least,
             "0",
-            "Values take their places one after the other, and that is all; blocks that are alike are decided about together",
+            "Values take their places one after the other, and that is all; in large functions, blocks that are alike are decided about together",
         ),
         (
             Effort::Usual,
             "1",
-            "Seven rounds of prices, twenty-four where loops are so hot that it matters, eighty where it still does; blocks likewise",
+            "Seven rounds of prices, twenty-four where loops are so hot that it matters, eighty where it still does; blocks as with 0",
         ),
         (Effort::More, "2", "Twenty-four rounds; every block is decided about"),
         (Effort::Most, "3", "Eighty rounds; every block is decided about"),

@@ -330,16 +330,19 @@ fn summary(total: &Counts) -> Option<String> {
 }
 
 /// The cost of spilling, and by how much it could fall at most, if known. The bound holds for plans that the model can
-/// state; a better plan may exist outside the model, for example if it does not confine a value to one class for its whole
-/// life.
+/// state, or for fewer if blocks of some function were decided about together. A better plan may exist outside the model, for
+/// example if it does not confine a value to one class for its whole life.
 fn certificate(total: &Counts) -> Option<String> {
     let (cost, bound) = (total.spill.cost?, total.spill.bound?);
     let above = cost - bound;
-    const BEST: &str = "the best of the plans considered";
+    let best = match total.spill.partial_bounds {
+        Some(0) => "the best plan of the model",
+        _ => "the best of the plans considered",
+    };
     Some(match () {
-        () if above < 0.5 => format!("spill cost {cost:.0}, {BEST}"),
-        () if bound > 0.0 => format!("spill cost {cost:.0}, at most {:.1}% above {BEST}", 100.0 * above / bound),
-        () => format!("spill cost {cost:.0}, at most {above:.0} above {BEST}"),
+        () if above < 0.5 => format!("spill cost {cost:.0}, {best}"),
+        () if bound > 0.0 => format!("spill cost {cost:.0}, at most {:.1}% above {best}", 100.0 * above / bound),
+        () => format!("spill cost {cost:.0}, at most {above:.0} above {best}"),
     })
 }
 
@@ -414,16 +417,18 @@ mod tests {
 
     #[test]
     fn the_certificate_says_how_much_there_is_to_gain() {
-        let of = |cost, bound| {
+        let of = |cost, bound, partial| {
             let mut total = Counts::default();
-            (total.spill.cost, total.spill.bound) = (cost, bound);
+            (total.spill.cost, total.spill.bound, total.spill.partial_bounds) = (cost, bound, partial);
             certificate(&total)
         };
-        let exactly = |cost, bound| of(Some(cost), Some(bound)).expect("both are known");
+        let exactly = |cost, bound| of(Some(cost), Some(bound), Some(1)).expect("both are known");
         assert_eq!(exactly(12_345.0, 12_000.0), "spill cost 12345, at most 2.9% above the best of the plans considered");
         assert_eq!(exactly(12.0, -3.0), "spill cost 12, at most 15 above the best of the plans considered");
         assert_eq!(exactly(12.0, 12.0), "spill cost 12, the best of the plans considered");
-        assert_eq!(of(None, None), None);
+        let of_all = of(Some(105.0), Some(100.0), Some(0)).expect("both are known");
+        assert_eq!(of_all, "spill cost 105, at most 5.0% above the best plan of the model");
+        assert_eq!(of(None, None, None), None);
     }
 
     #[test]

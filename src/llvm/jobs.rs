@@ -96,6 +96,7 @@ fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
     to.spill.values = report.spill.values;
     to.spill.cost = report.spill.certificate.map(|it| it.cost);
     to.spill.bound = report.spill.certificate.map(|it| it.bound);
+    to.spill.partial_bounds = report.spill.certificate.map(|it| u64::from(!it.bounds_all));
     to.conversion = report.conversion;
     to.destruction = report.destruction;
     to.optimisations = report.spill.optimisations;

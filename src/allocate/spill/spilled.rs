@@ -152,12 +152,15 @@ impl MemoryRows {
     }
 }
 
-/// The cost of a plan, and a lower bound on the cost of any plan that has the same values cross edges without code and folds
-/// the same operands. In executions, at the weights of [`crate::allocate::cost`].
+/// The cost of a plan, and a lower bound on the cost of any plan of the model: one that has the same values cross edges
+/// without code, and the same operands read from memory if they are there. In executions, at the weights of [`crate::allocate::cost`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certificate {
     pub cost: f64,
     pub bound: f64,
+    /// Whether the bound is one of all these plans. Otherwise it is one of plans that decide about some blocks together, and
+    /// another plan may cost less.
+    pub bounds_all: bool,
 }
 
 /// How much was spilled.

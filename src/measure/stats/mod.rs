@@ -333,12 +333,16 @@ pub struct Spill {
     /// Swaps of two registers: those that the allocator added or, if it does not report them, exchanges in the output.
     pub swaps: u64,
     /// The planned cost of reloads, stores and rematerialised instructions, and of saving and restoring callee-saved
-    /// registers, by the weights of [`OverheadParts`]. Absent, like the next field, for allocators that do not know it.
+    /// registers, by the weights of [`OverheadParts`]. Absent, like the next two fields, for allocators that do not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// A lower bound of that cost, under the assumptions of [`crate::allocate::spill::Certificate`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
+    /// The number of functions for which some plan of the model may cost less than the bound, which is one of the plans
+    /// considered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial_bounds: Option<u64>,
 }
 
 /// The architecture of a target triple, by chordal's name for it.
@@ -400,7 +404,7 @@ macro_rules! add_fields {
 add_fields!(Weighted: loads, stores, moves, xors, instructions);
 add_fields!(Selected: instructions, weighted_instructions);
 add_fields!(OverheadParts: reloads, stores, saves, restores, copies, exchanges, remats, other);
-add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, copies, swaps; if known: cost, bound);
+add_fields!(Spill: values, slots, slot_bytes, stores, reloads, folded, remats, copies, swaps; if known: cost, bound, partial_bounds);
 add_fields!(ConversionCounts: copies_before, copies_after, classes_before, classes_after);
 impl AddAssign<&DestructionCounts> for DestructionCounts {
     fn add_assign(&mut self, other: &DestructionCounts) {

@@ -22,8 +22,8 @@
 //!     Plan, Certificate     the cost of the plan beside the bound
 //! ```
 //!
-//! [`regions`], [`store_regions`], [`uncontended`], [`segment_merging`] and [`passed_loops`] keep the number of decisions
-//! small. [`tuning`] has all thresholds.
+//! [`regions`], [`store_regions`], [`uncontended`], [`grouping`], [`segment_merging`] and [`passed_loops`] keep the number
+//! of decisions small. [`tuning`] has all thresholds.
 //!
 //! Requires: conventional SSA form.
 //! Ensures: a plan that fits, and a bound. No plan costs less among those that agree about what is decided beforehand: which
@@ -50,6 +50,7 @@
 
 mod callee_saved;
 mod excess_pressure;
+mod grouping;
 mod live_out_index;
 mod model;
 mod multipliers;
@@ -100,6 +101,8 @@ struct Decided {
     /// A lower bound of the cost of any plan that agrees about what is decided beforehand ([`model`]), saves and restores
     /// included. In executions, at the weights of [`crate::allocate::cost`].
     bound: f64,
+    /// Whether some blocks are decided about together, so that the bound is one of plans that do so.
+    is_grouped: bool,
 }
 
 struct Labelling {
@@ -143,10 +146,11 @@ fn certificate(problem: &Problem, solution: &Decided, plan: &Plan) -> Certificat
         bound <= cost + rounding + 1e-3 * (1.0 + cost.abs()) || has_dead_phis(problem),
         "a plan for {cost} is below the bound, {bound}"
     );
-    Certificate { cost, bound: bound.min(cost) }
+    let bounds_all = !solution.is_grouped && !has_dead_phis(problem);
+    Certificate { cost, bound: bound.min(cost), bounds_all }
 }
 
-/// Whether φs that nobody reads keep values alive. The model charges for those.
+/// Whether φs that nobody reads keep values alive. The model charges for those, so a plan may cost less than it says.
 fn has_dead_phis(problem: &Problem) -> bool {
     let mut phis = problem.conventional.function.blocks.values().flat_map(|data| &data.phis);
     phis.any(|phi| problem.liveness.is_dead(phi.def))
@@ -190,10 +194,10 @@ fn solve(thoroughness: Thoroughness, problem: &Problem, set: &SpillSet, ahead: &
     callee_saved.needed_in(problem, &pressure.blocks);
     let excess = std::mem::take(&mut pressure.of_block);
     if pressure.values.is_empty() {
-        return Decided { labelling: None, excess, untouched, callee_saved, bound: -unneeded };
+        return Decided { labelling: None, excess, untouched, callee_saved, bound: -unneeded, is_grouped: false };
     }
     let model = model::model(thoroughness, problem, set, ahead, &callee_saved, pressure);
-    let Model { mut decisions, base, least_bought, residences } = model;
+    let Model { mut decisions, base, least_bought, is_grouped, residences } = model;
     let reduction = reduce(&mut decisions);
     let (network, costs) = Network::new(decisions);
     #[cfg(feature = "optimal")]
@@ -209,7 +213,7 @@ fn solve(thoroughness: Thoroughness, problem: &Problem, set: &SpillSet, ahead: &
     let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
     let labelling = Some(Labelling { residences, is_one });
-    Decided { labelling, excess, untouched: callee_saved.left_by(solution.bought), callee_saved, bound }
+    Decided { labelling, excess, untouched: callee_saved.left_by(solution.bought), callee_saved, bound, is_grouped }
 }
 
 /// How long to go on: the stages of [`tuning::stages`], for this function.

@@ -3,6 +3,7 @@
 //! Ensures: each block is in one region. Control enters a region by its first block, or comes back to a loop in it. No block
 //! is executed much less often than an earlier one of the same region.
 
+use super::grouping::Grouping;
 use super::thoroughness::Thoroughness;
 use super::tuning::{HOT, SIMILAR, SIMILAR_IN_COOL};
 use crate::allocate::spill::problem::Problem;
@@ -30,10 +31,10 @@ pub(super) struct Regions {
 const NONE_SIMILAR: f64 = f64::INFINITY;
 
 /// The least frequency of a block for each execution of an earlier block of the same region.
-pub(super) fn similar(thoroughness: Thoroughness, problem: &Problem) -> f64 {
+pub(super) fn similar(thoroughness: Thoroughness, problem: &Problem, grouping: &Grouping) -> f64 {
     match thoroughness {
         Thoroughness { exact: true, .. } => NONE_SIMILAR,
-        _ if !thoroughness.considers_all() && !is_hot(&problem.conventional.function) => SIMILAR_IN_COOL,
+        _ if matches!(grouping, Grouping::AllBut(_)) && !is_hot(&problem.conventional.function) => SIMILAR_IN_COOL,
         _ => SIMILAR,
     }
 }

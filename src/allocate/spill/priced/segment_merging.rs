@@ -23,18 +23,18 @@
 //! Where far more values are live through blocks than there are instructions to access them, every segment goes on.
 //! Otherwise, the work would grow with the number of blocks times that of values.
 //!
-//! Efforts that consider all plans ([`Thoroughness::considers_all`]) end segments with blocks.
+//! Into blocks that are decided about by themselves ([`super::grouping`]), no segment goes on.
 
 use super::excess_pressure::ExcessPressure;
+use super::grouping::Grouping;
 use super::passed_loops::PassedLoops;
 use super::regions::is_hot;
-use super::thoroughness::Thoroughness;
 use super::tuning::{FREQUENT, LEAD, LIVE_IN_PER_INSTRUCTION, MOST_LEAD, MOST_OF_EXECUTIONS, SLACK};
 use crate::allocate::cuts::Decision;
 use crate::allocate::spill::problem::Problem;
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Function, Inst, Operand, RegClass, RegSet, Value};
-use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 
 /// The number of registers by which a block must be better supplied for a value that can be in these callee-saved ones.
 fn lead(preserved: RegSet) -> i32 {
@@ -44,6 +44,8 @@ fn lead(preserved: RegSet) -> i32 {
 /// The segments of the blocks that have been visited, and the excess pressure of the current one.
 pub(super) struct SegmentMerging<'a> {
     function: &'a Function,
+    /// Blocks that no segment goes on into.
+    apart: EntitySet<Block>,
     /// Whether all segments go on.
     always: bool,
     is_hot: bool,
@@ -95,12 +97,14 @@ impl ExcessToAccess {
 }
 
 impl<'a> SegmentMerging<'a> {
-    /// `None` if segments end with blocks.
-    pub(super) fn new(thoroughness: Thoroughness, problem: &'a Problem, pressure: &ExcessPressure) -> Option<Self> {
+    /// `None` if all segments end with blocks.
+    pub(super) fn new(grouping: Grouping, problem: &'a Problem, pressure: &ExcessPressure) -> Option<Self> {
+        let Grouping::AllBut(apart) = grouping else { return None };
         let Problem { order, loops, liveness, .. } = problem;
         let function = &problem.conventional.function;
-        (!thoroughness.considers_all()).then(|| SegmentMerging {
+        Some(SegmentMerging {
             function,
+            apart,
             always: liveness.all_live_in() > LIVE_IN_PER_INSTRUCTION * function.insts.len(),
             is_hot: is_hot(function),
             loops: PassedLoops::new(function, order, loops, liveness, pressure),
@@ -155,8 +159,9 @@ impl<'a> SegmentMerging<'a> {
     }
 
     /// Whether a segment goes on into a loop that does not access its value and is entered this often.
-    pub(super) fn goes_on_into_loop(&self, decision: Decision, coming: f64) -> bool {
-        !self.is_hot || coming >= MOST_OF_EXECUTIONS * self.passed[decision].most_frequent
+    pub(super) fn goes_on_into_loop(&self, block: Block, decision: Decision, coming: f64) -> bool {
+        let goes_on = !self.is_hot || coming >= MOST_OF_EXECUTIONS * self.passed[decision].most_frequent;
+        goes_on && !self.apart.contains(block)
     }
 
     /// Notes that a segment goes through the loop that begins with the current block, if one does that does not access its
@@ -172,6 +177,9 @@ impl<'a> SegmentMerging<'a> {
     pub(super) fn goes_on(&self, block: Block, value: Value, decision: Decision) -> bool {
         if self.always || !self.has_excess {
             return true;
+        }
+        if self.apart.contains(block) {
+            return false;
         }
         let ahead = self.to_first_access.of(block, value).unwrap_or(self.to_first_access.in_block);
         let lead = if ahead > 0 && self.is_side_path { self.leads[self.function.values[value].class] } else { 0 };

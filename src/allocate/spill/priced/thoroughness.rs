@@ -11,8 +11,8 @@ pub struct Thoroughness {
 }
 
 impl Thoroughness {
-    /// Whether each block is decided about by itself. Otherwise similar neighbouring blocks are decided about together, and the
-    /// bound is one of plans that do so.
+    /// Whether each block is decided about by itself. Otherwise neighbouring blocks may be decided about together
+    /// ([`super::grouping`]), and the bound is one of plans that do so.
     pub fn considers_all(self) -> bool {
         self.exact || matches!(self.effort, Effort::More | Effort::Most)
     }

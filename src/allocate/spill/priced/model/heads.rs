@@ -64,7 +64,7 @@ impl Builder<'_> {
         let goes_on = match (arriving.decision(), in_loop) {
             (Some(decision), Some(_)) => {
                 let coming = tails.iter().map(|&(pred, _)| cost::edge(self.function, pred, block)).sum();
-                self.merging.as_ref()?.goes_on_into_loop(decision, coming)
+                self.merging.as_ref()?.goes_on_into_loop(block, decision, coming)
             }
             (None, Some(excess)) => {
                 arriving == Residence::REGISTER && excess == 0 && self.uncontended.is_to_first_use(block, value)

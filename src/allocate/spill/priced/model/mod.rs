@@ -62,7 +62,8 @@
 //! Ensures: a plan that follows a labelling costs as much as the labelling, or a little more where several operands of one
 //! instruction could be read from memory, since one is. Where classes of registers overlap, satisfying the constraints may
 //! not suffice for a plan to fit. The bound is one of plans that agree about what is decided beforehand: which values cross
-//! bundles in registers, and which operand of an instruction is folded if its value is in memory.
+//! bundles in registers, which operand of an instruction is folded if its value is in memory, and which blocks are decided
+//! about together ([`Model::is_grouped`]).
 
 mod accesses;
 mod constraint_builder;
@@ -72,6 +73,7 @@ mod heads;
 
 use super::callee_saved::CalleeSaved;
 use super::excess_pressure::ExcessPressure;
+use super::grouping::Grouping;
 use super::live_out_index::LiveOutIndex;
 use super::regions::{Region, similar};
 use super::segment_merging::SegmentMerging;
@@ -167,6 +169,8 @@ pub(super) struct Model {
     pub(super) base: i64,
     /// The number of callee-saved registers that have to be bought, since some instruction needs them.
     pub(super) least_bought: usize,
+    /// Whether some decision is about several blocks, so that plans are left out.
+    pub(super) is_grouped: bool,
     pub(super) residences: Residences,
 }
 
@@ -244,15 +248,16 @@ pub(super) fn model(
     pressure: ExcessPressure,
 ) -> Model {
     let function = &problem.conventional.function;
+    let grouping = Grouping::new(thoroughness, problem, &pressure);
     let mut builder = Builder {
         problem,
         chosen,
         callee_saved,
         function,
-        store_regions: StoreRegions::new(problem, &pressure, similar(thoroughness, problem)),
+        store_regions: StoreRegions::new(problem, &pressure, similar(thoroughness, problem, &grouping)),
         known: known(problem, chosen, &pressure),
         stored: function.values.keys().map(|value| stored(problem, value)).collect(),
-        merging: SegmentMerging::new(thoroughness, problem, &pressure),
+        merging: SegmentMerging::new(grouping, problem, &pressure),
         pressure,
         uncontended: Uncontended::new(problem, ahead),
         model: Model { decisions: Decisions::new(problem.units), residences: Residences::new(problem), ..Model::default() },
@@ -378,6 +383,7 @@ impl<'a> Builder<'a> {
             let known = self.known_at_head(head, value);
             let arriving = if known.is_none() { self.arriving_segment(block, index, value, &mut before) } else { None };
             let residence = known.or(arriving.map(|it| it.residence)).unwrap_or_else(|| self.segment(value));
+            self.model.is_grouped |= arriving.is_some_and(|it| it.residence.decision().is_some());
             // A value that comes over all edges as it is at the head needs nothing on any of them.
             let is_settled = arriving.is_some_and(|it| it.from_all) && self.stored[value] != Stored::WhereLoaded;
             if !is_settled && self.is_open(value) {
