@@ -9,7 +9,7 @@
 
 use super::excess_pressure::ExcessPressure;
 use super::thoroughness::Thoroughness;
-use super::tuning::{HEAD_DECISIONS, HEAD_DECISIONS_PER_INSTRUCTION, OFTEN};
+use super::tuning::{HEAD_DECISIONS, HEAD_DECISIONS_PER_INSTRUCTION, OFTEN, SMALL};
 use crate::allocate::spill::problem::Problem;
 use crate::machine::Block;
 use cranelift_entity::EntitySet;
@@ -32,7 +32,7 @@ impl Grouping {
 
 /// Whether a function is so small that grouping its blocks would save hardly any time.
 fn is_small(problem: &Problem, pressure: &ExcessPressure) -> bool {
-    let mut left = HEAD_DECISIONS;
+    let mut left = SMALL;
     let mut blocks = problem.order.blocks().iter().filter(|&&block| !problem.is_passed(block));
     blocks.all(|&block| match left.checked_sub(head_decisions(problem, pressure, block)) {
         Some(rest) => {

@@ -55,13 +55,16 @@ pub(super) const LIVE_IN_PER_INSTRUCTION: usize = 64;
 /// far. 0 and 0.3 were tried.
 pub(super) const WRAPPING_DOUBT: f64 = 0.15;
 
-/// The number of decisions at the heads of blocks that every function may have beside those that grouping leaves. If it is
-/// enough for all blocks, none are grouped. With 300, allocation takes 1 to 3% more time, and shares are 0.2 to 0.4% lower.
-pub(super) const HEAD_DECISIONS: usize = 100;
+/// The number of decisions at the heads of blocks up to which no blocks of a function are grouped. With 300, allocation takes 1
+/// to 3% more time, and shares are 0.2 to 0.4% lower.
+pub(super) const SMALL: usize = 100;
 
-/// The number of further ones for each instruction, in blocks that are executed [`OFTEN`]. lz4's share falls by 0.8% so. It
-/// falls by 2.5% if all blocks may have them, for 10% more of its time, and by 3.8% with a whole one, for 17%.
-pub(super) const HEAD_DECISIONS_PER_INSTRUCTION: f64 = 0.25;
+/// The number of such decisions that larger functions may have beside those that grouping leaves.
+pub(super) const HEAD_DECISIONS: usize = 50;
+
+/// The number of further ones for each instruction, in blocks that are executed [`OFTEN`]. With a whole one, also in other
+/// blocks, lz4's share falls by 3.8%, but its allocation takes 17% more time.
+pub(super) const HEAD_DECISIONS_PER_INSTRUCTION: f64 = 0.1;
 
 /// The number of executions for each call of the function from which a block may have those.
 pub(super) const OFTEN: f64 = 10.0;
