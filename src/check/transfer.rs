@@ -278,7 +278,7 @@ impl<'a> Transfer<'a> {
         for (operand, &location) in operands.iter().zip(self.overlay.operands(self.function, inst)) {
             if operand.is_def() {
                 let location = located(location);
-                if self.carries(operand.value, location, self.size(operand.value)) {
+                if self.keeps_rest(operand.value, location, self.size(operand.value)) {
                     state.generate(location, operand.value);
                 }
                 if let InstKind::CopyFrom(reg) = self.function.insts[inst].kind {
@@ -352,17 +352,17 @@ impl<'a> Transfer<'a> {
     }
 
     /// The width of a value: the size of its slot.
-    /// Whether a location holds a value if so many bytes that hold it are put there. Where something relies on what a
-    /// register has above the value, a slot has to be written in the full width in which it may be read.
+    /// Whether a location holds a value if so many bytes that hold it are put there.
     fn carries(&self, value: Value, to: Location, bytes: u32) -> bool {
-        let fits = match to {
-            Location::Reg(_) => true,
-            Location::Slot(slot) => {
-                let size = self.overlay.slots[slot].size;
-                self.size(value) <= size && (bytes >= size || !self.extended.contains(value))
-            }
-        };
-        fits && self.content(value) <= bytes
+        let fits = |slot: Slot| self.size(value) <= self.overlay.slots[slot].size;
+        self.content(value) <= bytes && self.keeps_rest(value, to, bytes) && Place::from(to).as_slot().is_none_or(fits)
+    }
+
+    /// Whether a location has what a register has above a value, if so many bytes are put there, or nothing relies on that.
+    /// Slots have it only if they are written in the full width in which they may be read.
+    fn keeps_rest(&self, value: Value, to: Location, bytes: u32) -> bool {
+        let is_full = |slot: Slot| bytes >= self.overlay.slots[slot].size;
+        !self.extended.contains(value) || Place::from(to).as_slot().is_none_or(is_full)
     }
 
     /// Whether a location holds a value if a number is put there that extends the first bytes of something that holds it.

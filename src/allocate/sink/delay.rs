@@ -11,7 +11,7 @@ use super::{Code, Reordered};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::analysis::grouped::of_each;
 use crate::machine::{Block, Inst, InstFlags, Operand, Point, RegSet, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -25,6 +25,8 @@ const MOST: usize = 16;
 pub(super) struct Delayer<'a> {
     code: &'a Code<'a>,
     limits: Limits,
+    /// The φ that takes each value, if there is one.
+    phis: SecondaryMap<Value, PackedOption<Value>>,
     /// The places of values in the current block.
     places: SecondaryMap<Value, BlockUses>,
     /// The number of the current block, and that of the latest count.
@@ -70,8 +72,11 @@ struct Spot {
 struct Cost {
     /// The excess pressure: how many more values are live than there are registers for them.
     excess: i32,
-    /// The number of values that have to be copied, since an instruction overwrites them.
+    /// The number of values that have to be copied, since an instruction overwrites them, or since they are live where the
+    /// next value of their φ is defined.
     copies: i32,
+    /// The values that live on past a call, more than there are registers for them that it keeps.
+    crossing: i32,
 }
 
 impl Cost {
@@ -93,8 +98,13 @@ impl<'a> Delayer<'a> {
     /// `None` if there are more classes than [`Limits`] can count.
     pub(super) fn new(code: &'a Code<'a>) -> Option<Self> {
         let (values, insts) = (code.function.values.len(), code.function.insts.len());
+        let mut phis: SecondaryMap<Value, PackedOption<Value>> = of_each(values);
+        for phi in code.function.blocks.values().flat_map(|data| &data.phis) {
+            phi.args.iter().filter_map(|arg| arg.expand()).for_each(|arg| phis[arg] = phi.def.into());
+        }
         Some(Delayer {
             code,
+            phis,
             limits: Limits::new(code.function, false).ok()?,
             places: of_each(values),
             block: 0,
@@ -266,11 +276,15 @@ impl<'a> Delayer<'a> {
         trial.extend(tree.of(&order.insts));
         let moving = tree.insts.iter().map(|&of| order.insts[of]).filter(|&inst| self.moved.insert(inst));
         let moving: SmallVec<[Inst; MOST]> = moving.collect();
-        let mut gain: i32 = self.spots[first..to].iter().map(|spot| spot.cost.weighed()).sum();
-        self.go_through(&trial, to, self.spots[to], |_, spot| gain -= spot.cost.weighed());
+        let weighed = |spot: &Spot| (spot.cost.weighed(), spot.cost.crossing);
+        let sum = |a: (i32, i32), b: (i32, i32)| (a.0 + b.0, a.1 + b.1);
+        let before = self.spots[first..to].iter().map(weighed).fold((0, 0), sum);
+        let mut after = (0, 0);
+        self.go_through(&trial, to, self.spots[to], |_, spot| after = sum(after, weighed(&spot)));
+        let gain = before.0 - after.0;
         moving.into_iter().for_each(|inst| _ = self.moved.remove(inst));
         self.trial = trial;
-        (gain > 0).then_some((gain, tree))
+        (gain > 0 && after.1 <= before.1).then_some((gain, tree))
     }
 
     /// Moves a tree.
@@ -320,7 +334,9 @@ impl<'a> Delayer<'a> {
                     && !def.reuse_none
                     && def.overwritable().all(|of| self.is_live(operands[usize::from(of)].value, end))
             };
-            let copies = operands.iter().filter(overwrites).count() as i32;
+            let precedes =
+                |def: &&Operand| def.is_def() && self.phis[def.value].expand().is_some_and(|phi| self.is_live(phi, end));
+            let copies = operands.iter().filter(|def| overwrites(def) || precedes(def)).count() as i32;
             let clobbers = function.pins(inst).clobbers;
             let through = if clobbers.is_empty() { 0 } else { self.excess(&live, clobbers | pinned) };
             if !self.moved.contains(inst) {
@@ -332,7 +348,7 @@ impl<'a> Delayer<'a> {
                 }
                 self.places[operand.value].read_in = self.count;
             }
-            let cost = Cost { excess: self.excess(&live, pinned).max(through), copies };
+            let cost = Cost { excess: self.excess(&live, pinned).max(through), copies, crossing: through };
             note(index, Spot { live, pinned, cost });
         }
     }
