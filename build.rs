@@ -29,6 +29,8 @@ const BRIDGE: &[&str] = &[
     "x86/zeroes",
     "early",
     "x86/pairs",
+    "ssa",
+    "jumps",
     "throws",
     "unwind",
     "liveins",

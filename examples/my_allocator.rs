@@ -61,8 +61,8 @@ impl<'a> Writer<'a> {
 
     fn block(&mut self, block: Block) -> Result<(), Unsupported> {
         let function = self.function;
-        if function.jump(block).is_some() {
-            return Err(Unsupported(format!("inline assembly jumps from {block}")));
+        if function.defined_by_terminators(block).next().is_some() {
+            return Err(Unsupported(format!("a terminator of {block} defines a value")));
         }
         let (head, tail) = (function.head(block), function.before_terminators(block));
         // No code can stand between terminators. So the values that they read are all loaded before the first of them, and

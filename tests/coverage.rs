@@ -36,6 +36,11 @@ fn op(function: &Function, holds: impl Fn(&[Operand]) -> bool) -> bool {
     inst(function, |data, operands, _| data.kind == InstKind::Op && holds(operands))
 }
 
+/// Whether some terminator has such operands and registers.
+fn terminator(function: &Function, holds: impl Fn(&[Operand], &PinSets) -> bool) -> bool {
+    inst(function, |data, operands, pins| data.is(InstFlags::TERMINATOR) && holds(operands, pins))
+}
+
 fn block(function: &Function, holds: impl Fn(&BlockData) -> bool) -> bool {
     function.blocks.values().any(holds)
 }
@@ -280,10 +285,10 @@ const FEATURES: &[(&str, Feature)] = &[
     ("a terminator but the first reads values", |f| {
         f.blocks.keys().any(|b| terminators(f, b).skip(1).any(|i| !f.operands(i).is_empty()))
     }),
-    ("terminators define values", |f| inst(f, |data, o, _| data.is(InstFlags::TERMINATOR) && defs(o) > 0)),
-    ("terminators clobber", |f| inst(f, |data, _, pins| data.is(InstFlags::TERMINATOR) && !pins.clobbers.is_empty())),
-    ("terminators write pins", |f| inst(f, |data, _, pins| data.is(InstFlags::TERMINATOR) && !pins.defs.is_empty())),
-    ("a terminator reads four pins or more", |f| inst(f, |data, _, pins| data.is(InstFlags::TERMINATOR) && pins.uses.len() > 3)),
+    ("terminators define values", |f| terminator(f, |o, _| defs(o) > 0)),
+    ("terminators clobber", |f| terminator(f, |_, pins| !pins.clobbers.is_empty())),
+    ("terminators write pins", |f| terminator(f, |_, pins| !pins.defs.is_empty())),
+    ("a terminator reads four pins or more", |f| terminator(f, |_, pins| pins.uses.len() > 3)),
     ("three terminators", |f| f.blocks.keys().any(|b| terminators(f, b).count() > 2)),
     ("a block without a terminator", |f| f.blocks.iter().any(|(b, d)| !d.on_edge && terminators(f, b).next().is_none())),
     ("an empty block", |f| block(f, |data| !data.on_edge && data.insts.is_empty())),
@@ -324,26 +329,10 @@ const FEATURES: &[(&str, Feature)] = &[
                 .is_some_and(|i| behind(f, b, i).all(|j| f.insts[j].is(InstFlags::TERMINATOR) || f.insts[j].is(InstFlags::LABEL)))
         })
     }),
-    ("assembly jumps", |f| inst(f, |data, _, _| data.is(InstFlags::JUMPS))),
-    ("assembly that jumps defines values", |f| inst(f, |data, o, _| data.is(InstFlags::JUMPS) && defs(o) > 0)),
-    ("assembly that jumps defines values early", |f| {
-        inst(f, |data, o, _| data.is(InstFlags::JUMPS) && o.iter().any(|d| d.role == Role::EarlyDef))
-    }),
-    ("assembly that jumps overwrites a use", |f| {
-        inst(f, |data, o, _| data.is(InstFlags::JUMPS) && o.iter().any(|d| d.reuse.is_some()))
-    }),
-    ("assembly that jumps writes pins", |f| {
-        inst(f, |data, _, pins| data.is(InstFlags::JUMPS) && !(pins.defs | pins.early_defs | pins.clobbers).is_empty())
-    }),
-    ("assembly jumps to several blocks", |f| {
-        f.blocks
-            .iter()
-            .any(|(b, data)| f.jump(b).is_some() && data.succs.iter().filter(|&&s| f.blocks[s].jump_target).count() > 1)
-    }),
-    ("a jump's target has several predecessors", |f| block(f, |data| data.jump_target && data.preds.len() > 1)),
-    ("phis in a jump's target", |f| block(f, |data| data.jump_target && !data.phis.is_empty())),
-    ("assembly that jumps is not the last", |f| {
-        f.blocks.keys().any(|b| f.jump(b).is_some_and(|i| behind(f, b, i).any(|j| !f.insts[j].is(InstFlags::TERMINATOR))))
+    ("a terminator defines values early", |f| terminator(f, |o, _| o.iter().any(|d| d.role == Role::EarlyDef))),
+    ("a terminator overwrites a use", |f| terminator(f, |o, _| o.iter().any(|d| d.reuse.is_some()))),
+    ("a terminator defines values and writes pins", |f| {
+        terminator(f, |o, pins| defs(o) > 0 && !(pins.defs | pins.early_defs | pins.clobbers).is_empty())
     }),
     ("a call that returns twice", |f| f.returns_twice),
     ("small code is wanted", |f| f.goal == Goal::Size),

@@ -65,8 +65,7 @@ pub(super) fn merge(
     };
     let args = function.blocks.values().flat_map(|data| &data.phis).flat_map(|phi| &phi.args);
     copies.arguments.extend(args.filter_map(|arg| arg.expand()));
-    let jumping = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS));
-    copies.fixed.extend(jumping.flat_map(|inst| function.operands(inst)).map(|operand| operand.value));
+    copies.fixed.extend(function.blocks.keys().flat_map(|block| function.defined_by_terminators(block)));
     let overwrites_early = |operand: &Operand| operand.role == Role::EarlyDef && operand.reuse.is_some();
     // Few functions have such instructions.
     if function.operands.iter().any(overwrites_early) {
@@ -207,7 +206,7 @@ struct Copies<'a> {
     loops: OnceCell<Loops>,
     /// The values of φs, and constants. Made on demand: many functions copy no value to a wider one.
     of_one_class: OnceCell<EntitySet<Value>>,
-    /// Values that inline assembly that jumps defines: nowhere after it can they be in memory.
+    /// Values that terminators define: they cannot be in memory, but their copies can.
     fixed: EntitySet<Value>,
     /// Values that copies extend which rely on what is above them in a register ([`InstFlags::WIDENS`]), so that no other
     /// value's register will do for them.
@@ -350,8 +349,7 @@ impl Copies<'_> {
     /// Whether control may have left the block before the instruction: if so, not everything that the block dominates comes
     /// after it.
     fn follows_an_exit(&self, block: Block, inst: Inst) -> bool {
-        let throws = self.function.blocks[block].throws.expand();
-        throws.into_iter().chain(self.function.jump(block)).any(|exit| exit < inst)
+        self.function.blocks[block].throws.expand().is_some_and(|call| call < inst)
     }
 
     /// The name that is read in place of a value.

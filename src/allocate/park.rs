@@ -180,7 +180,7 @@ impl Parking<'_> {
     /// Whether control may leave the block at an instruction.
     fn is_exit(&self, block: Block, inst: Inst) -> bool {
         let data = &self.function.insts[inst];
-        data.is(InstFlags::TERMINATOR) || data.is(InstFlags::JUMPS) || self.function.blocks[block].throws.expand() == Some(inst)
+        data.is(InstFlags::TERMINATOR) || self.function.blocks[block].throws.expand() == Some(inst)
     }
 }
 

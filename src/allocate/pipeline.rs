@@ -27,7 +27,7 @@ use crate::allocate::spill::strategies::{SpillStrategy, spiller_within_reach};
 use crate::allocate::spill::{Memory, Problem, SpillCounts, Spilled, Spiller, spill};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
-use crate::machine::{Block, ClassInfo, Edit, Function, InstFlags, Overlay, RegSet, Value};
+use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
 use cranelift_entity::SecondaryMap;
 use std::time::{Duration, Instant};
 
@@ -96,14 +96,12 @@ impl Strategy {
         observer: &mut dyn Observer,
     ) -> Result<(Overlay, Report), Failure> {
         if !self.leaves_ssa_form()
-            && let Some(block) = function.blocks.keys().find(|&block| terminators_define(function, block))
+            && let Some(block) = function.blocks.keys().find(|&block| defines_beyond_code(function, block))
         {
-            let message =
-                format!("a terminator of {block} defines a value, and no code can stand after it: only out-of-ssa can do it");
-            return Err(Unsupported(message).into());
-        }
-        if let Some(block) = function.blocks.keys().find(|&block| takes_over_a_jump(function, block)) {
-            let message = format!("a φ of {block} takes what inline assembly defines that jumps there, and no code can move it");
+            let message = format!(
+                "a terminator of {block} defines a value, and code that moves it has no place on all edges: only out-of-ssa can \
+                 do it"
+            );
             return Err(Unsupported(message).into());
         }
         match self {
@@ -148,23 +146,11 @@ impl Strategy {
     }
 }
 
-/// Whether a terminator defines a value. None does in LLVM code that is handed over.
-fn terminators_define(function: &Function, block: Block) -> bool {
-    let terminators = function.block_insts(block).rev().take_while(|&inst| function.insts[inst].is(InstFlags::TERMINATOR));
-    terminators.flat_map(|inst| function.operands(inst)).any(|operand| operand.is_def())
-}
-
-/// Whether a φ takes a value defined by the inline assembly that jumps to its block. None does in LLVM code that is handed
-/// over.
-fn takes_over_a_jump(function: &Function, block: Block) -> bool {
-    let data = &function.blocks[block];
-    let preds = data.preds.iter().enumerate().filter(|_| data.jump_target);
-    let jumps = preds.filter_map(|(column, &pred)| Some((column, function.jump(pred)?)));
-    let mut jumps = jumps.map(|(column, jump)| (column, function.operands(jump)));
-    jumps.any(|(column, operands)| {
-        let defines = |value: Value| operands.iter().any(|operand| operand.is_def() && operand.value == value);
-        data.phis.iter().filter_map(|phi| phi.args[column].expand()).any(defines)
-    })
+/// Whether terminators define values that code may not be able to move at the heads of the successors: these have other
+/// predecessors, or φs, which take values from predecessors' ends. So it is in no function that LLVM hands over.
+fn defines_beyond_code(function: &Function, block: Block) -> bool {
+    let takes_no_code = |&succ: &Block| function.blocks[succ].preds.len() > 1 || !function.blocks[succ].phis.is_empty();
+    function.defined_by_terminators(block).next().is_some() && function.blocks[block].succs.iter().any(takes_no_code)
 }
 
 /// A message about a move or swap between registers that are not together in any class as wide. (If an instruction takes

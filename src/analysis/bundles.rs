@@ -192,21 +192,18 @@ struct Edge {
     column: usize,
 }
 
-/// The edges that bundles are made of: those that can take no code, with two exceptions. Edges that inline assembly takes,
-/// or that leave a block with such assembly, are left out. So are edges that leave, at its end, a block without terminators:
-/// a value that is not yet where it has to meet others would have no instruction in front of which to be moved there.
+/// The edges that bundles are made of: those that can take no code, but for edges that leave, at its end, a block without
+/// terminators: a value that is not yet where it has to meet others would have no instruction in front of which to be moved
+/// there.
 fn edges(function: &Function) -> Vec<Edge> {
-    let targets = function.blocks.iter().filter(|(_, data)| !data.jump_target);
-    let edges =
-        targets.flat_map(|(to, data)| data.preds.iter().enumerate().map(move |(column, &from)| Edge { from, to, column }));
+    let edges = function
+        .blocks
+        .iter()
+        .flat_map(|(to, data)| data.preds.iter().enumerate().map(move |(column, &from)| Edge { from, to, column }));
     let mut edges: Vec<Edge> = edges.filter(|e| function.takes_no_code(e.from, e.to)).collect();
     let ends_in_terminators =
         |block: Block| function.block_insts(block).next_back().is_some_and(|i| function.insts[i].is(InstFlags::TERMINATOR));
-    let mut jumps: SecondaryMap<Block, Option<bool>> = SecondaryMap::new();
-    edges.retain(|&Edge { from, to, .. }| {
-        (function.blocks[to].landing_pad || ends_in_terminators(from))
-            && !*jumps[from].get_or_insert_with(|| function.jump(from).is_some())
-    });
+    edges.retain(|&Edge { from, to, .. }| function.blocks[to].landing_pad || ends_in_terminators(from));
     edges
 }
 

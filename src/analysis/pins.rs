@@ -182,7 +182,7 @@ impl PinLiveness {
             let overwrites = |(k, o): (usize, &Operand)| o.value == value && (o.is_def() || is_reused(k));
             let overwritten =
                 (pins.defs | pins.early_defs | pins.clobbers).contains(reg) || operands.iter().enumerate().any(overwrites);
-            !is_live(inst.as_u32()) || overwritten || data.is(InstFlags::TERMINATOR) || data.is(InstFlags::JUMPS)
+            !is_live(inst.as_u32()) || overwritten || data.is(InstFlags::TERMINATOR)
         };
         let dies = |inst: u32| {
             let mut operands = function.insts[Inst::from_u32(inst)].operands.clone();

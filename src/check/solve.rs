@@ -108,12 +108,7 @@ impl Visitor for Solver<'_> {
         self.flow(state, block, |target| target.landing_pad);
     }
 
-    fn jump(&mut self, state: &State, block: Block) {
-        self.flow(state, block, |target| target.jump_target);
-    }
-
     fn end(&mut self, state: &State, block: Block) {
-        // A jump target may also be the successor at the block's end.
         self.flow(state, block, |target| !target.landing_pad);
     }
 }

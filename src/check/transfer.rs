@@ -18,8 +18,6 @@ pub(super) trait Visitor {
     fn inst(&mut self, _state: &State, _point: Point, _inst: Inst) {}
     /// Where control leaves the block for its landing pads.
     fn throw(&mut self, _state: &State, _block: Block) {}
-    /// Where inline assembly jumps to the block's jump targets.
-    fn jump(&mut self, _state: &State, _block: Block) {}
     /// At the block's end.
     fn end(&mut self, _state: &State, _block: Block) {}
 }
@@ -144,9 +142,6 @@ impl<'a> Transfer<'a> {
                 visitor.throw(state, block);
             }
             self.define(state, inst);
-            if self.function.insts[inst].is(InstFlags::JUMPS) {
-                visitor.jump(state, block);
-            }
         }
         for (point, edit) in edits {
             visitor.edit(state, *point, edit);

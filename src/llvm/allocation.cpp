@@ -1,6 +1,7 @@
 #include "allocation.h"
 #include "apply.h"
 #include "fallback.h"
+#include "jumps.h"
 #include "unwind.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
@@ -123,6 +124,7 @@ char TakeBack::ID = 0;
 void insertAllocation(TargetPassConfig &TPC, Run &R) {
   auto Exports = std::make_shared<Waiting>();
   TPC.insertPass(&ProcessImplicitDefsID, IdentifyingPassPtr(createDropUnthrown()));
+  TPC.insertPass(&ProcessImplicitDefsID, IdentifyingPassPtr(createEndAtJumps()));
   auto Insert = [&](Pass *P) { TPC.insertPass(&UnreachableMachineBlockElimID, IdentifyingPassPtr(P)); };
   Insert(new HandOver(R, Exports));
   if (R.Ahead)

@@ -1,11 +1,11 @@
 #include "apply.h"
 #include "forms.h"
+#include "jumps.h"
 #include "liveins.h"
 #include "weigh.h"
 #include "x86/x86.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
-#include "llvm/CodeGen/MachineJumpTableInfo.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
@@ -99,27 +99,8 @@ private:
       if (A.edits[I].block >= E.BlockAt.size()) {
         unsigned Edge = A.edits[I].block - E.BlockAt.size();
         if (!EdgeBlocks[Edge])
-          EdgeBlocks[Edge] = split(E.SplitEdges[Edge]);
+          EdgeBlocks[Edge] = splitEdge(*E.SplitEdges[Edge].From, *E.SplitEdges[Edge].To, E.SplitEdges[Edge].JumpTable);
       }
-  }
-
-  MachineBasicBlock *split(const SplitEdge &Edge) {
-    MachineBasicBlock &From = *Edge.From, &To = *Edge.To;
-    MachineBasicBlock *New = MF.CreateMachineBasicBlock(From.getBasicBlock());
-    auto Last = From.getLastNonDebugInstr();
-    bool FallsThrough = From.isLayoutSuccessor(&To) && (Last == From.end() || !Last->isBarrier());
-    MF.insert(FallsThrough ? std::next(From.getIterator()) : MF.end(), New);
-    for (MachineInstr &MI : From.terminators())
-      for (MachineOperand &MO : MI.operands())
-        if (MO.isMBB() && MO.getMBB() == &To)
-          MO.setMBB(New);
-    if (Edge.JumpTable >= 0)
-      MF.getJumpTableInfo()->ReplaceMBBInJumpTable(Edge.JumpTable, &To, New);
-    From.replaceSuccessor(&To, New);
-    New->addSuccessor(&To);
-    if (!New->isLayoutSuccessor(&To))
-      TII.insertUnconditionalBranch(*New, &To, DebugLoc());
-    return New;
   }
 
   void edits() {

@@ -69,7 +69,6 @@ typedef struct {
   double frequency;     // executions for each execution of the function
   uint32_t throws;      // the instruction that control leaves from for landing pads, or CH_NONE
   uint32_t landing_pad; // a bool
-  uint32_t jump_target; // a bool: inline assembly jumps here
 } ChBlock;
 
 typedef struct {
@@ -94,18 +93,17 @@ enum ChInstKind { CH_OP = 0, CH_COPY = 1, CH_COPY_TO = 2, CH_COPY_FROM = 3 };
 enum ChInstFlags {
   CH_TERMINATOR = 1,
   CH_LABEL = 2,
-  CH_JUMPS = 4,
-  CH_REMATERIALISABLE = 8,
-  CH_RECOMPUTABLE = 16,
-  CH_DEAR = 32,
-  CH_STORABLE = 64,
-  CH_GIVEN = 128,
-  CH_MOVABLE = 256,
-  CH_READS = 512,
-  CH_WRITES = 1024,
-  CH_NARROWS = 2048,
-  CH_EXTENDS = 4096,
-  CH_WIDENS = 8192,
+  CH_REMATERIALISABLE = 4,
+  CH_RECOMPUTABLE = 8,
+  CH_DEAR = 16,
+  CH_STORABLE = 32,
+  CH_GIVEN = 64,
+  CH_MOVABLE = 128,
+  CH_READS = 256,
+  CH_WRITES = 512,
+  CH_NARROWS = 1024,
+  CH_EXTENDS = 2048,
+  CH_WIDENS = 4096,
 };
 
 typedef struct {

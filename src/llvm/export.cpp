@@ -3,6 +3,7 @@
 #include "extensions.h"
 #include "flags.h"
 #include "forms.h"
+#include "jumps.h"
 #include "liveins.h"
 #include "narrow.h"
 #include "reserved.h"
@@ -145,10 +146,10 @@ void Export::numberValues(const x86::Tiles &Matrices) {
 // Whether an instruction names nothing that is allocated: it sets up or takes down a call's frame, or is a jump that is always
 // taken. A fifth of all instructions are left out so. (In a block with several successors, some terminator has to stay: edges
 // without code of a block without terminators are in no bundle.)
-static bool isIdle(const MachineInstr &MI, const TargetInstrInfo &TII) {
-  auto IsRegister = [](const MachineOperand &MO) { return MO.isReg() || MO.isRegMask(); };
-  auto IsNeeded = [&] { return MI.getParent()->succ_size() > 1 && MI.getParent()->getFirstTerminator() == MI.getIterator(); };
-  return TII.isFrameInstr(MI) || (MI.isUnconditionalBranch() && none_of(MI.operands(), IsRegister) && !IsNeeded());
+static bool isIdle(MachineInstr &MI, const TargetInstrInfo &TII) {
+  MachineBasicBlock &MBB = *MI.getParent();
+  auto IsNeeded = [&] { return MBB.succ_size() > 1 && MBB.getFirstTerminator() == MI.getIterator() && !jumpAtEnd(MBB); };
+  return TII.isFrameInstr(MI) || (isAlwaysTaken(MI) && !IsNeeded());
 }
 
 void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &MBFI) {
@@ -178,8 +179,9 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
       unsupported("a block with an exceptional exit but no call");
   if (Throws != CH_NONE)
     addWrittenByUnwinder(Throws);
-  Blocks.push_back({FirstInst, unsigned(Insts.size()), FirstEdge, unsigned(Edges.size()), LiveIn, Frequency, Throws, MBB.isEHPad(),
-                    MBB.isInlineAsmBrIndirectTarget()});
+  if (!jumpAtEnd(MBB) && any_of(MBB, isJumpingAssembly))
+    unsupported("inline assembly that jumps in a block with an exceptional exit");
+  Blocks.push_back({FirstInst, unsigned(Insts.size()), FirstEdge, unsigned(Edges.size()), LiveIn, Frequency, Throws, MBB.isEHPad()});
 }
 
 // The call from which a landing pad is entered, or CH_NONE.
@@ -220,7 +222,8 @@ void Export::addEdges(MachineBasicBlock &MBB, double Frequency) {
     auto Probability = MBB.getSuccProbability(S);
     ChEdge Edge = {BlockNumber[(*S)->getNumber()], CH_NONE,
                    Frequency * Probability.getNumerator() / double(Probability.getDenominator())};
-    if (MBB.succ_size() > 1 && (*S)->pred_size() > 1) {
+    // What inline assembly defines cannot be moved at its block's end, even if that has one successor.
+    if ((*S)->pred_size() > 1 && (MBB.succ_size() > 1 || jumpAtEnd(MBB))) {
       bool Splittable;
       int JumpTable = splittableThrough(MBB, **S, Splittable);
       if (Splittable) {
@@ -284,14 +287,15 @@ void Export::findJumpTables() {
 // Finds out whether a block can be put on an edge. Returns the jump table whose entries this changes, or -1.
 int Export::splittableThrough(MachineBasicBlock &From, MachineBasicBlock &To, bool &Splittable) const {
   Splittable = false;
-  if (To.isEHPad() || To.isInlineAsmBrIndirectTarget())
+  // Inline assembly may jump to an address that the program has taken, beside its labels.
+  if (To.isEHPad() || (To.isInlineAsmBrIndirectTarget() && To.isIRBlockAddressTaken()))
     return -1;
   int JumpTable = JumpTableOf[BlockNumber[From.getNumber()]];
   for (const MachineInstr &MI : From.terminators()) {
     if (MI.isIndirectBranch() && JumpTable < 0)
       return -1;
     for (const MachineOperand &MO : MI.operands())
-      if (MO.isMBB() && MO.getMBB() == &To && !MI.isBranch() && MI.getOpcode() != TargetOpcode::INLINEASM_BR)
+      if (MO.isMBB() && MO.getMBB() == &To && !MI.isBranch())
         return -1;
   }
   Splittable = true;
@@ -306,9 +310,6 @@ void Export::addPhi(MachineInstr &MI, unsigned Block) {
       unsupported("a phi of a part of a register");
     const MachineInstr *Def = MRI.getVRegDef(MO.getReg());
     bool Undefined = MO.isUndef() || !Def || Def->isImplicitDef();
-    // The argument could be stored for the φ neither before the assembly nor on the edge.
-    if (Def && Def->getOpcode() == TargetOpcode::INLINEASM_BR && MI.getParent()->isInlineAsmBrIndirectTarget())
-      unsupported("a phi of what inline assembly that jumps defines");
     PhiArgs.push_back({BlockNumber[MI.getOperand(I + 1).getMBB()->getNumber()], Undefined ? CH_NONE : valueOf(MO.getReg())});
   }
   uint32_t Value = valueOf(MI.getOperand(0).getReg());
@@ -379,9 +380,9 @@ void Export::addInst(MachineInstr &MI) {
   if (Inst.kind == CH_OP)
     addFoldable(MI, Inst.first_operand);
   Inst.end_operand = Operands.size();
-  Inst.flags = (MI.isTerminator() ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0) |
-               (MI.getOpcode() == TargetOpcode::INLINEASM_BR ? CH_JUMPS : 0) | (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) |
-               (!Writes && isMovable(MI, T) ? CH_MOVABLE : 0) | (readsMemory(MI) ? CH_READS : 0) | (Writes ? CH_WRITES : 0);
+  Inst.flags = (MI.isTerminator() || isJumpingAssembly(MI) ? CH_TERMINATOR : 0) | (MI.isPosition() ? CH_LABEL : 0) |
+               (MI.getDesc().isAsCheapAsAMove() ? 0 : CH_DEAR) | (!Writes && isMovable(MI, T) ? CH_MOVABLE : 0) |
+               (readsMemory(MI) ? CH_READS : 0) | (Writes ? CH_WRITES : 0);
   if (Operands.size() == Inst.first_operand + 2 && !Pinned && x86::isExtension(MI, T))
     Inst.flags |= CH_EXTENDS;
   if (Narrowed.contains(&MI))

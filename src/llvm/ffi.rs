@@ -175,7 +175,6 @@ pub struct Block {
     pub frequency: f64,
     pub throws: u32,
     pub landing_pad: u32,
-    pub jump_target: u32,
 }
 
 #[repr(C)]

@@ -1,6 +1,6 @@
 #include "throws.h"
+#include "ssa.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/CodeGen/LivePhysRegs.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
@@ -34,30 +34,13 @@ private:
   // Finds the blocks that a value is live into. Returns whether a landing pad of the block's call is among them, or has a φ that
   // takes the value.
   bool isWanted(Register Reg) {
-    LiveInto.clear();
-    SmallVector<MachineBasicBlock *, 8> New;
-    auto Add = [&](MachineBasicBlock *Block) {
-      if (Block != &MBB && LiveInto.insert(Block).second)
-        New.push_back(Block);
-    };
-    bool IsTaken = false;
-    for (MachineOperand &Use : MRI.use_nodbg_operands(Reg)) {
-      MachineInstr &MI = *Use.getParent();
-      MachineBasicBlock *From = MI.isPHI() ? comesFrom(Use) : MI.getParent();
-      IsTaken |= MI.isPHI() && From == &MBB && isPad(*MI.getParent());
-      Add(From);
-    }
-    while (!New.empty())
-      for (MachineBasicBlock *Pred : New.pop_back_val()->predecessors())
-        Add(Pred);
-    return IsTaken || any_of(MBB.successors(), [&](MachineBasicBlock *S) { return S->isEHPad() && LiveInto.contains(S); });
+    LiveInto = blocksLiveInto(Reg, MRI);
+    return any_of(MBB.successors(), [&](MachineBasicBlock *S) {
+      return S->isEHPad() && (LiveInto.contains(S) || takesInPhi(*S, Reg, MBB));
+    });
   }
 
   bool isPad(const MachineBasicBlock &Block) const { return Block.isEHPad() && MBB.isSuccessor(&Block); }
-
-  static MachineBasicBlock *comesFrom(const MachineOperand &Arg) {
-    return Arg.getParent()->getOperand(Arg.getOperandNo() + 1).getMBB();
-  }
 
   bool isBehindCall(const MachineInstr &MI) const {
     return MI.getParent() == &MBB && any_of(make_range(std::next(Call.getIterator()), MBB.instr_end()),
@@ -152,7 +135,7 @@ private:
       MachineBasicBlock &Block = *MI.getParent();
       if (MI.isDebugInstr())
         Use->setReg(Register());
-      else if (MI.isPHI() ? comesFrom(*Use) == &MBB && isPad(Block) : AtPad.contains(&Block))
+      else if (MI.isPHI() ? takenFrom(*Use) == &MBB && isPad(Block) : AtPad.contains(&Block))
         Use->setReg(MI.isPHI() ? Known : AtPad[&Block]);
       else
         Updater.RewriteUse(*Use);
@@ -177,7 +160,7 @@ private:
   const TargetInstrInfo &TII;
   const TargetRegisterInfo &TRI;
   // The blocks that the last value asked about is live into.
-  SmallPtrSet<MachineBasicBlock *, 8> LiveInto;
+  BlockSet LiveInto;
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "wrap.h"
 #include "instructions.h"
+#include "jumps.h"
 #include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineBranchProbabilityInfo.h"
 #include "llvm/CodeGen/MachineDominators.h"
@@ -54,7 +55,7 @@ public:
       return false;
     Frequencies = Selected.frequencies(MF);
     for (MachineBasicBlock *MBB : Numbered) {
-      bool Head = !MBB->isEHPad(), Tail = !namedBy(MBB->terminators());
+      bool Head = !MBB->isEHPad(), Tail = !namedBy(MBB->terminators()) && !jumpAtEnd(*MBB);
       Blocks.push_back({frequency(*MBB), MBB->isReturnBlock(), Head, Tail});
       for (MachineBasicBlock *Succ : MBB->successors())
         Edges.push_back(edge(*MBB, *Succ));
@@ -144,10 +145,9 @@ private:
   ChFrameEdge edge(const MachineBasicBlock &From, const MachineBasicBlock &To) const {
     BranchProbability Probability = Probabilities.getEdgeProbability(&From, &To);
     double Frequency = frequency(From) * Probability.getNumerator() / Probability.getDenominator();
-    bool IsJump = any_of(From.terminators(), [](const MachineInstr &MI) { return MI.isInlineAsm(); });
     // Edges for which code at neither end would do.
     bool IsCritical = From.succ_size() > 1 && To.pred_size() > 1;
-    bool IsSplittable = IsCritical && !IsJump && From.canSplitCriticalEdge(&To);
+    bool IsSplittable = IsCritical && From.canSplitCriticalEdge(&To);
     return {number(From), number(To), Frequency,
             uint32_t(To.isEHPad() ? CH_EDGE_INNER : IsSplittable ? CH_EDGE_SPLITTABLE : CH_EDGE_PLAIN)};
   }

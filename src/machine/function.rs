@@ -170,42 +170,40 @@ bitflags! {
     /// Properties of an instruction, beside its kind. The text form writes their names in small letters, in this order.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct InstFlags: u16 {
-        /// It is one of those at a block's end that choose a successor, or leave the function.
+        /// It is one of those at a block's end that choose a successor, or leave the function. Inline assembly that jumps
+        /// (`asm goto`) is one, and may define values.
         const TERMINATOR = 1 << 0;
         /// A position marker at the head of a block: code that is inserted at the head comes after it.
         const LABEL = 1 << 1;
-        /// Control may leave the block here, after the definitions, for a successor that is a
-        /// [`jump_target`](BlockData::jump_target): inline assembly that jumps (`asm goto`).
-        const JUMPS = 1 << 2;
         /// The instruction can be executed again anywhere to produce its one definition (constants, addresses).
-        const REMATERIALISABLE = 1 << 3;
+        const REMATERIALISABLE = 1 << 2;
         /// The instruction can be executed again to produce its one definition, wherever its one use's value is in a register
         /// (an address computed from another: `leaq 16(%rdi), %rax`). In that form it is not tied, and writes no flags.
-        const RECOMPUTABLE = 1 << 4;
+        const RECOMPUTABLE = 1 << 3;
         /// It takes longer than a move.
-        const DEAR = 1 << 5;
+        const DEAR = 1 << 4;
         /// Its result can be written to memory directly, without a register ([`Inserted::StoreConstant`]).
-        const STORABLE = 1 << 6;
+        const STORABLE = 1 << 5;
         /// Its result is in memory already, unchanged for as long as the function runs, in the form of a spill slot for it:
         /// foldable operands can be read from there. (An argument on the stack, a constant next to the code.)
-        const GIVEN = 1 << 7;
+        const GIVEN = 1 << 6;
         /// It only computes its definitions from its uses, and from memory if it [`READS`](Self::READS). It writes no physical
         /// register, except status registers that are dead afterwards.
-        const MOVABLE = 1 << 8;
+        const MOVABLE = 1 << 7;
         /// It reads memory that may be written while the function runs: it does not move past an instruction that
         /// [`WRITES`](Self::WRITES).
-        const READS = 1 << 9;
+        const READS = 1 << 8;
         /// It may write memory, or stays for another reason in order with the instructions that read memory. An instruction
         /// that is executed again, or elsewhere, does not.
-        const WRITES = 1 << 10;
+        const WRITES = 1 << 9;
         /// A copy for instructions that accept fewer registers than the value, which has a reason to be in others: it crosses
         /// calls, or there are hardly any.
-        const NARROWS = 1 << 11;
+        const NARROWS = 1 << 10;
         /// It extends a number: the low bytes of its result are the number that it reads, whatever is above them.
-        const EXTENDS = 1 << 12;
+        const EXTENDS = 1 << 11;
         /// A copy to a wider class that leaves undefined what its source does not have. (A wider copy without this property is
         /// of a value whose register has zeros there since it was written, and relies on them.)
-        const WIDENS = 1 << 13;
+        const WIDENS = 1 << 12;
     }
 }
 
@@ -288,8 +286,6 @@ pub struct BlockData {
     pub landing_pad: bool,
     /// The call whose exceptional exit leads to this block's landing pads.
     pub throws: PackedOption<Inst>,
-    /// Control comes from the middle of predecessors, where inline assembly [jumps](InstFlags::JUMPS).
-    pub jump_target: bool,
     /// A block that exists only because its edge may need code; it is left out of the output if it gets none.
     pub on_edge: bool,
 }
@@ -297,10 +293,10 @@ pub struct BlockData {
 impl Clone for BlockData {
     fn clone(&self) -> Self {
         let BlockData { ref phis, ref insts, ref preds, ref succs, frequency, live_in_pins, .. } = *self;
-        let BlockData { landing_pad, throws, jump_target, on_edge, .. } = *self;
+        let BlockData { landing_pad, throws, on_edge, .. } = *self;
         let [preds, succs] = [preds, succs].map(|blocks| SmallVec::from_slice(blocks));
         let (phis, insts) = (phis.clone(), insts.clone());
-        BlockData { phis, insts, preds, succs, frequency, live_in_pins, landing_pad, throws, jump_target, on_edge }
+        BlockData { phis, insts, preds, succs, frequency, live_in_pins, landing_pad, throws, on_edge }
     }
 }
 
@@ -316,7 +312,6 @@ impl BlockData {
             live_in_pins: RegSet::EMPTY,
             landing_pad: false,
             throws: None.into(),
-            jump_target: false,
             on_edge: false,
         }
     }
@@ -460,12 +455,15 @@ impl Function {
         SlotData { size: class.slot_size, align: class.slot_align }
     }
 
+    /// The terminators of a block, from the last to the first.
+    pub fn terminators(&self, block: Block) -> impl Iterator<Item = Inst> {
+        self.block_insts(block).rev().take_while(|&inst| self.insts[inst].is(InstFlags::TERMINATOR))
+    }
+
     /// Before the first terminator of a block, or at its end if there is none.
     pub fn before_terminators(&self, block: Block) -> Point {
-        let insts = self.block_insts(block);
-        let total = insts.len();
-        let terminators = insts.rev().take_while(|&i| self.insts[i].is(InstFlags::TERMINATOR)).count();
-        Point { block, index: (total - terminators) as u32 }
+        let total = self.blocks[block].insts.len();
+        Point { block, index: (total - self.terminators(block).count()) as u32 }
     }
 
     /// Behind the φs and the leading labels of a block.
@@ -489,29 +487,27 @@ impl Function {
     pub fn takes_no_code(&self, from: Block, to: Block) -> bool {
         let target = &self.blocks[to];
         let takes_at_tail = || {
-            let mut terminators = self.block_insts(from).rev().take_while(|&inst| self.insts[inst].is(InstFlags::TERMINATOR));
+            let mut terminators = self.terminators(from);
             self.blocks[from].succs.len() == 1 && !target.landing_pad && terminators.all(|inst| self.operands(inst).is_empty())
         };
         target.preds.len() != 1 && !takes_at_tail()
     }
 
     /// The last point of `from` that control passes on its way to `to`: before the terminators, or before the call that
-    /// throws to a landing pad, or before the inline assembly that jumps.
+    /// throws to a landing pad.
     pub fn departure(&self, from: Block, to: Block) -> Point {
-        let leaves = match &self.blocks[to] {
-            target if target.landing_pad => self.blocks[from].throws.expand(),
-            target if target.jump_target => self.jump(from),
-            _ => None,
-        };
-        match leaves {
-            Some(inst) => Point { block: from, index: inst.as_u32() - self.blocks[from].insts.start },
-            None => self.before_terminators(from),
+        match self.blocks[from].throws.expand() {
+            Some(call) if self.blocks[to].landing_pad => {
+                Point { block: from, index: call.as_u32() - self.blocks[from].insts.start }
+            }
+            _ => self.before_terminators(from),
         }
     }
 
-    /// The inline assembly of a block that jumps.
-    pub fn jump(&self, block: Block) -> Option<Inst> {
-        self.block_insts(block).find(|&inst| self.insts[inst].is(InstFlags::JUMPS))
+    /// The values that the terminators of a block define. Code that moves them can stand at successors' heads only.
+    pub fn defined_by_terminators(&self, block: Block) -> impl Iterator<Item = Value> {
+        let operands = self.terminators(block).flat_map(|inst| self.operands(inst));
+        operands.filter(|operand| operand.is_def()).map(|operand| operand.value)
     }
 
     /// The column of `to`'s φ-matrix that belongs to `from`.

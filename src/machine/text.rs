@@ -33,7 +33,7 @@
 //! block-mark= freq=F                              1 unless given
 //!           | live=reg,…                          physical registers live at the head
 //!           | preds=bN,…                          in block order unless given; it orders a φ's columns
-//!           | "landing-pad" | "jump-target" | "on-edge"
+//!           | "landing-pad" | "on-edge"
 //! phi       = vN:class[(of=vN)] "=" "phi" { bN:vN | bN:undef }
 //! inst      = [ {def} "=" ] kind { use | def } {mark}
 //! kind      = "op" | "copy" | copy-to(reg) | copy-from(reg) | load(sN) | store(sN) | store-constant(sN=iN)
@@ -41,8 +41,8 @@
 //! use       = vN[("foldable")]
 //! def       = vN:class[([of=vN,]["early",][reuse=N{"|"N}["|none"],]["foldable"])]  of the value that it is a piece of
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
-//!           | "terminator" | "label" | "jumps" | "rematerialisable" | "recomputable" | "dear" | "storable" | "given"
-//!           | "movable" | "reads" | "writes" | "narrows" | "extends" | "widens" | "throws"
+//!           | "terminator" | "label" | "rematerialisable" | "recomputable" | "dear" | "storable" | "given" | "movable"
+//!           | "reads" | "writes" | "narrows" | "extends" | "widens" | "throws"
 //!           | origin=iN | origin=none             its own number unless given
 //! ```
 //!

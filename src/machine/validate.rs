@@ -86,10 +86,6 @@ pub enum Rule {
     NothingThrows,
     #[error("a register is live in a landing pad that {0}, which throws, does not overwrite")]
     LiveInPad(Inst),
-    #[error("it jumps, but no jump target follows")]
-    JumpsNowhere,
-    #[error("it is a jump target, but nothing before it jumps")]
-    NothingJumps,
 
     #[error("a terminator is followed by another instruction")]
     TerminatorInside,
@@ -300,7 +296,6 @@ impl Scan<'_> {
             self.require(alone && like_after, place, Rule::OnEdge);
         }
         self.throws(block);
-        self.jumps(block);
         for phi in &data.phis {
             self.require(phi.args.len() == data.preds.len(), place, Rule::PhiColumns(phi.def));
             let banks = phi.args.iter().filter_map(|arg| arg.expand()).all(|value| self.same_bank(phi.def, value));
@@ -356,18 +351,6 @@ impl Scan<'_> {
         let mut pads = succs.filter(|data| data.landing_pad);
         let pins = self.function.pins(throws);
         pads.all(|pad| pad.live_in_pins.is_subset(pins.defs | pins.early_defs | pins.clobbers))
-    }
-
-    /// An instruction that jumps has a jump target, and vice versa.
-    fn jumps(&mut self, block: Block) {
-        let function = self.function;
-        let data = &function.blocks[block];
-        if let Some(inst) = function.jump(block) {
-            let target = data.succs.iter().any(|&succ| function.blocks[succ].jump_target);
-            self.require(target, Place::Inst(block, inst), Rule::JumpsNowhere);
-        }
-        let jumped_to = || data.preds.iter().any(|&pred| function.jump(pred).is_some());
-        self.require(!data.jump_target || jumped_to(), Place::Block(block), Rule::NothingJumps);
     }
 
     fn inst(&mut self, block: Block, inst: Inst) {

@@ -5,8 +5,8 @@
 //! not mistaken for this round's. A landing pad is entered from the instruction that throws.
 
 use chordal::machine::{
-    Block, BlockData, Edit, Function, Inst, InstFlags, InstKind, Location, Operand, Overlay, Phi, PinSets, Point, Reg, RegClass,
-    RegSet, Role, SwapKind, SwapSupport, Value,
+    Block, Edit, Function, Inst, InstFlags, InstKind, Location, Operand, Overlay, Phi, PinSets, Point, Reg, RegClass, RegSet,
+    Role, SwapKind, SwapSupport, Value,
 };
 use std::collections::BTreeMap;
 
@@ -130,17 +130,16 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes a block: all of it, or until it throws to a landing pad or jumps.
+    /// Executes a block: all of it, or until it throws to a landing pad.
     fn block(&mut self, block: Block, next: Option<Block>) -> Result<(), Difference> {
-        let goes_to = |wanted: fn(&BlockData) -> bool| next.is_some_and(|next| wanted(&self.function.blocks[next]));
-        let (pad, jump_target) = (goes_to(|to| to.landing_pad), goes_to(|to| to.jump_target));
+        let pad = next.is_some_and(|next| self.function.blocks[next].landing_pad);
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let at = Point { block, index: index as u32 };
             self.edits(at)?;
             self.debug_uses(at)?;
             let throws = pad && self.function.blocks[block].throws.expand() == Some(inst);
             self.inst(inst, throws).map_err(|what| Difference { at, what: format!("{inst}: {what}") })?;
-            if throws || jump_target && self.function.insts[inst].is(InstFlags::JUMPS) {
+            if throws {
                 return Ok(());
             }
         }

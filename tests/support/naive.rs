@@ -1,5 +1,5 @@
 //! Liveness by brute force: its equations over single instructions, iterated until nothing changes. Control leaves for a
-//! landing pad at the instruction that throws, and for a jump's target after the one that jumps.
+//! landing pad at the instruction that throws.
 
 use chordal::machine::{Block, Function, Inst, Operand, RegSet, Role, Value};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
@@ -38,13 +38,10 @@ impl Live {
 
     /// Applies the equations to a block once; returns whether the values live into it have changed.
     fn scan(&mut self, function: &Function, block: Block) -> bool {
-        let (throws, jumps) = (function.blocks[block].throws.expand(), function.jump(block));
+        let throws = function.blocks[block].throws.expand();
         let mut now = self.along_edges(function, block, None);
         self.out[block] = now.clone();
         for inst in function.block_insts(block).rev() {
-            if jumps == Some(inst) {
-                now.extend(self.along_edges(function, block, jumps));
-            }
             self.after[inst] = now.clone();
             for def in in_registers(function, inst).filter(|o| o.is_def()) {
                 now.remove(&def.value);
@@ -66,7 +63,6 @@ impl Live {
         let mut needed = BTreeSet::new();
         let leaves = |to: Block| match &function.blocks[to] {
             target if target.landing_pad => function.blocks[from].throws.expand(),
-            target if target.jump_target => function.jump(from),
             _ => None,
         };
         for &to in function.blocks[from].succs.iter().filter(|&&to| leaves(to) == at) {

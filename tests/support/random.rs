@@ -15,7 +15,7 @@ mod steps;
 pub use damage::damaged;
 
 use chordal::analysis::Liveness;
-use chordal::machine::{Function, Goal, InstFlags, RegClass, RegSet, RegisterFile, Value, parse, print};
+use chordal::machine::{Function, Goal, RegClass, RegSet, RegisterFile, Value, parse, print};
 use fastrand::Rng;
 
 /// The register file that a function is over.
@@ -221,10 +221,9 @@ pub fn jumping() -> Vec<Shape> {
     vec![Shape { jumps: true, ..Shape::default() }, Shape { jumps: true, blocks: 12, ..varied() }]
 }
 
-/// Whether the function may be refused: after jumping inline assembly, nothing can be moved on all ways out, so a function
-/// that would need it is refused.
+/// Whether the function may be refused: what inline assembly that jumps defines can nowhere be stored.
 pub fn may_be_refused(function: &Function) -> bool {
-    function.insts.values().any(|data| data.is(InstFlags::JUMPS))
+    function.blocks.keys().any(|block| function.defined_by_terminators(block).next().is_some())
 }
 
 /// A valid function, always the same one for the same arguments.

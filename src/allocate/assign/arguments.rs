@@ -95,7 +95,7 @@ impl ArgumentSplitter<'_> {
         let mut places = std::iter::successors(Some(nearest), |&block| self.dominators.idom(block)).take(ATTEMPTS);
         let place = places.find(|&block| block == entry || self.is_left_for_good(block, &live, value))?;
         let data = &self.function.blocks[place];
-        let can_take_code = !data.insts.is_empty() && !data.landing_pad && !data.jump_target;
+        let can_take_code = !data.insts.is_empty() && !data.landing_pad;
         let most = SELDOM * self.function.blocks[entry].frequency;
         (place != entry && can_take_code && data.frequency <= most).then_some(place)
     }

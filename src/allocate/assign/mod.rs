@@ -133,8 +133,7 @@ pub enum Refusal {
 ///
 /// # Errors
 /// If values have to be spilled first, which happens where pins are avoided and at landing pads. If an instruction's
-/// constraints cannot be met, which is a defect of spilling, except at inline assembly that jumps, for which spilling
-/// promises nothing.
+/// constraints cannot be met, which is a defect of spilling.
 pub fn assign(
     spilled: &Spilled,
     order: &Order,

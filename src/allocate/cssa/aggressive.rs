@@ -11,7 +11,7 @@ use super::classes::Classes;
 use super::{Conventional, Sharing, Web};
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Dominators, Interference, Liveness, PinLiveness, contested};
-use crate::machine::{Function, InstFlags, InstKind, RegSet, Value};
+use crate::machine::{Function, InstKind, RegSet, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// Merges the webs of copies' sources and targets where that is possible, the most frequent copies first.
@@ -51,14 +51,13 @@ struct Affinity {
 /// Copies between values of one width, and two-address operands, the most frequent first.
 ///
 /// Copies to wider values are left out: such a copy leaves the rest of a register to chance, but not the rest of a slot. So
-/// are those of values that inline assembly with jumps defines, which cannot be spilled.
+/// are those of values that terminators define, which cannot be spilled.
 fn affinities(function: &Function) -> Vec<Affinity> {
     let mut affinities = Vec::new();
     let width = |value: Value| function.slot_for(value).size;
     let mut apart: SecondaryMap<Value, bool> = SecondaryMap::new();
-    let jumps = function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS));
-    for def in jumps.flat_map(|inst| function.operands(inst)).filter(|operand| operand.is_def()) {
-        apart[def.value] = true;
+    for value in function.blocks.keys().flat_map(|block| function.defined_by_terminators(block)) {
+        apart[value] = true;
     }
     for (block, data) in &function.blocks {
         for inst in function.block_insts(block) {

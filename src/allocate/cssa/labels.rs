@@ -52,7 +52,7 @@ pub fn rejoin(isolated: Conventional, dominators: &Dominators) -> Conventional {
 /// Whether a label of computed jumps has more φs of some bank than the bank has registers.
 fn is_crowded(function: &Function, block: Block) -> bool {
     let data = &function.blocks[block];
-    if data.landing_pad || data.jump_target || !is_entered_without_code(function, block) {
+    if data.landing_pad || !is_entered_without_code(function, block) {
         return false;
     }
     let bank = |value: Value| function.file.classes[function.values[value].class].bank;

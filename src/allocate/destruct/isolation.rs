@@ -10,7 +10,7 @@
 
 use super::bytes;
 use crate::allocate::ssa::conventional::{Sharing, is_entered_without_code};
-use crate::machine::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, Point, RegClass, Rewriter, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, Point, RegClass, Rewriter, Value};
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
@@ -140,14 +140,7 @@ impl Isolation {
     }
 
     /// Isolates the operands that an instruction overwrites.
-    ///
-    /// Those of inline assembly that jumps are left to assignment. Its results cannot be stored, so no other value should be
-    /// in a web with them.
     fn ties(&mut self, function: &Function, block: Block, inst: Inst) {
-        let data = &function.insts[inst];
-        if data.is(InstFlags::JUMPS) {
-            return;
-        }
         let operands = function.operands(inst);
         let at = Point { block, index: inst.as_u32() - function.blocks[block].insts.start };
         for def in operands {

@@ -14,7 +14,7 @@ use super::isolation::{IsolatedOperand, IsolatingCopy, Isolation, read_copy};
 use crate::allocate::ssa::conventional::Sharing;
 use crate::analysis::grouped::Grouped;
 use crate::analysis::{Dominators, Order, Partition};
-use crate::machine::{Block, Function, Inserted, Inst, InstFlags, InstKind, Operand, RegClass, RegSet, Role, Value};
+use crate::machine::{Block, Function, Inserted, Inst, InstKind, Operand, RegClass, RegSet, Role, Value};
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 
 /// A point at which an operand is read or written. φs and live-in values are at the head of a block; then each instruction
@@ -106,7 +106,7 @@ impl Members {
             Copies::Inserted => function.blocks.keys().for_each(|block| scan.block(block, &mut [].iter().peekable())),
         }
         scan.phis();
-        let apart = defined_by_jumps(function, count);
+        let apart = defined_by_terminators(function, count);
         scan.affinities.retain(|affinity| !apart[affinity.to.index()] && !apart[affinity.from.index()]);
         if isolation.sharing == Sharing::Memory {
             let is_fresh = |variable: Value| variable.index() >= isolation.values;
@@ -176,14 +176,11 @@ impl Members {
     }
 }
 
-/// The variables that inline assembly with jumps defines. They cannot be stored, so it is better not to coalesce them.
-fn defined_by_jumps(function: &Function, count: usize) -> Vec<bool> {
+/// The variables that terminators define. They cannot be stored, so it is better not to coalesce them.
+fn defined_by_terminators(function: &Function, count: usize) -> Vec<bool> {
     let mut defined = vec![false; count];
-    for inst in function.insts.keys().filter(|&inst| function.insts[inst].is(InstFlags::JUMPS)) {
-        for def in function.operands(inst).iter().filter(|operand| operand.is_def()) {
-            defined[def.value.index()] = true;
-        }
-    }
+    let values = function.blocks.keys().flat_map(|block| function.defined_by_terminators(block));
+    values.for_each(|value| defined[value.index()] = true);
     defined
 }
 

@@ -115,8 +115,7 @@ impl Hoister<'_> {
     /// Whether control leaves a block only after the point before its terminators, and these write nothing.
     fn can_take_code(&self, block: Block) -> bool {
         let data = &self.imported.blocks[block];
-        let leaves_inside = data.throws.is_some() || self.imported.jump(block).is_some();
-        if leaves_inside || data.succs.len() > cost::WAYS {
+        if data.throws.is_some() || data.succs.len() > cost::WAYS {
             return false;
         }
         let writes = |inst| {

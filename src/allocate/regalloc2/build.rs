@@ -6,7 +6,7 @@ use super::program::{Content, Item, Piece, Program};
 use super::registers::Registers;
 use crate::allocate::failure::Unsupported;
 use crate::analysis::{Liveness, Order, PinLiveness};
-use crate::machine::{Block, BlockData, Function, Inst, InstFlags, Operand, Phi, Point, RegSet, Slot, Value};
+use crate::machine::{Block, BlockData, Function, Inst, Operand, Phi, Point, RegSet, Slot, Value};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use regalloc2::{self as ra, OperandConstraint, OperandKind, OperandPos, PRegSet, VReg};
 
@@ -94,9 +94,6 @@ impl Builder<'_> {
                 self.define_phis(&phis, at)?;
             }
             let inst = Inst::from_u32(data.insts.start + index);
-            if function.insts[inst].is(InstFlags::JUMPS) {
-                return Err(Unsupported("regalloc2 has no word for inline assembly that jumps".into()));
-            }
             if data.throws == inst.into() {
                 self.throwing(at)?;
             } else {
@@ -109,6 +106,9 @@ impl Builder<'_> {
         let at = Point { block, index: tail };
         if head >= tail {
             self.define_phis(&phis, at)?;
+        }
+        if function.defined_by_terminators(block).next().is_some() {
+            return Err(Unsupported("regalloc2 has no word for a terminator that defines a value".into()));
         }
         let exits = self.leave(at, |to| !to.landing_pad)?;
         self.instructions(at, data.insts.len() as u32 - tail)?;

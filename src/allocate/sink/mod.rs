@@ -132,8 +132,8 @@ struct Code<'a> {
 impl Code<'_> {
     /// Whether a block has movable instructions, and control leaves it only at its end.
     fn may_move(&self, block: Block) -> bool {
-        let leaves_inside = || self.function.blocks[block].throws.is_some() || self.function.jump(block).is_some();
-        self.function.block_insts(block).any(|inst| self.function.insts[inst].is(InstFlags::MOVABLE)) && !leaves_inside()
+        let leaves_inside = self.function.blocks[block].throws.is_some();
+        !leaves_inside && self.function.block_insts(block).any(|inst| self.function.insts[inst].is(InstFlags::MOVABLE))
     }
 
     /// The definition of an instruction that may move.

@@ -35,9 +35,9 @@ pub struct Problem<'a> {
     /// Computed when first asked for.
     pub(super) weights: OnceCell<SecondaryMap<Value, f64>>,
     pub(super) loops: Loops,
-    /// Values that have to stay in registers.
+    /// Values that have to stay in registers: those that terminators define, since no store can stand between the terminators of
+    /// a block.
     pub(super) unspillable: EntitySet<Value>,
-    defined_by_terminators: OnceCell<EntitySet<Value>>,
     /// The instructions that compute constants outside φ-webs.
     pub(super) constants: Constants,
     /// The instructions that compute constants in φ-webs. Only if live ranges are split are these rematerialised, too.
@@ -89,7 +89,8 @@ impl<'a> Problem<'a> {
     ) -> Result<Self, Unsupported> {
         let function = &conventional.function;
         let pins = downstream.pins.occupied(function, liveness, &Untouched::default());
-        let unspillable = unspillable(function, liveness);
+        let mut unspillable = EntitySet::new();
+        unspillable.extend(function.blocks.keys().flat_map(|block| function.defined_by_terminators(block)));
         let loops = Loops::new(function, order, dominators);
         let (constants, web_constants) = constants(conventional);
         let origins = |wanted: fn(&InstData) -> bool| {
@@ -111,7 +112,6 @@ impl<'a> Problem<'a> {
             weights: OnceCell::new(),
             loops,
             unspillable,
-            defined_by_terminators: OnceCell::new(),
             constants,
             web_constants,
             recomputable: if splits && policy.rematerialise { recomputable(conventional, liveness) } else { Constants::new() },
@@ -152,24 +152,9 @@ impl<'a> Problem<'a> {
         NextUses::new(&self.conventional.function, self.order, self.liveness, loops)
     }
 
-    /// Whether a value may be in memory, which takes a store after its definition. Such a store can stand neither between
-    /// the terminators of a block, nor on all ways out of inline assembly that jumps (`asm goto`).
+    /// Whether a value may be in memory.
     pub fn can_be_in_memory(&self, value: Value) -> bool {
-        !self.unspillable.contains(value) && !self.defined_by_terminators().contains(value)
-    }
-
-    fn defined_by_terminators(&self) -> &EntitySet<Value> {
-        self.defined_by_terminators.get_or_init(|| {
-            let Conventional { function, .. } = self.conventional;
-            let mut defined = EntitySet::new();
-            for block in function.blocks.keys() {
-                let terminators = function.block_insts(block).rev();
-                let terminators = terminators.take_while(|&inst| function.insts[inst].is(InstFlags::TERMINATOR));
-                let operands = terminators.flat_map(|inst| function.operands(inst)).filter(|operand| operand.is_def());
-                defined.extend(operands.map(|operand| operand.value));
-            }
-            defined
-        })
+        !self.unspillable.contains(value)
     }
 
     /// The operands, by index, that an instruction can access in memory itself; of them one may be folded.
@@ -339,21 +324,4 @@ impl Shortage<'_> {
         let Problem { conventional, limits, .. } = self.problem;
         limits.is_confined(conventional.function.values[value].class, self.set)
     }
-}
-
-/// The values that inline assembly defines and that are live where it jumps to. They cannot be in memory: no store can stand
-/// on all ways out of the assembly.
-fn unspillable(function: &Function, liveness: &Liveness) -> EntitySet<Value> {
-    let mut unspillable = EntitySet::new();
-    let targets = |block: Block| function.blocks[block].succs.iter().filter(|&&succ| function.blocks[succ].jump_target);
-    for block in function.blocks.keys() {
-        for inst in function.block_insts(block).filter(|&inst| function.insts[inst].is(InstFlags::JUMPS)) {
-            for def in function.operands(inst).iter().filter(|operand| operand.is_def()) {
-                if targets(block).any(|&target| liveness.live_in(target).binary_search(&def.value).is_ok()) {
-                    unspillable.insert(def.value);
-                }
-            }
-        }
-    }
-    unspillable
 }

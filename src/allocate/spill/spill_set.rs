@@ -46,7 +46,7 @@ impl SpillSet {
             SpillSet { spilled: of_each(count), rematerialised: of_each(count), off_bundles: SecondaryMap::new(), without_code };
         for (value, _) in requested.iter().filter(|&(_, &requested)| requested) {
             if problem.unspillable.contains(value) {
-                return Err(Unsupported("what inline assembly that jumps defines finds no register".into()));
+                return Err(Unsupported("what a terminator defines finds no register".into()));
             }
             set.spill(problem, value);
         }
@@ -164,7 +164,7 @@ impl SpillSet {
 
 fn require_spillable(problem: &Problem, value: Value) -> Result<(), Unsupported> {
     match problem.unspillable.contains(value) {
-        true => Err(Unsupported("what inline assembly that jumps defines would have to be in memory after it".into())),
+        true => Err(Unsupported("what a terminator defines would have to be in memory after it".into())),
         false => Ok(()),
     }
 }

@@ -9,8 +9,8 @@
 //! Ensures: strict SSA form. Every use reads the one name that reaches it. The φs are pruned: each defines a name that is
 //! live.
 //! Relies on: \[Cytron91\]: φs at the iterated dominance frontier of the definitions, and then a walk of the dominator tree
-//! that knows the latest name. Control leaves a block in its middle for a landing pad, or for the target of inline assembly
-//! that jumps; names that are defined later in the block do not reach these.
+//! that knows the latest name. Control leaves a block in its middle for a landing pad; names that are defined
+//! later in the block do not reach it.
 
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, JoinSet, Order, Worklist};
@@ -94,17 +94,17 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
     let asked = Grouped::new(function.values.len(), &pieces.joins);
     let refilled = Grouped::new(function.values.len(), &pieces.refilled);
     let mut joins = Vec::new();
-    // The values that are live into blocks entered from the middle of others.
+    // The values that are live into landing pads.
     let mut live_into_pads: SecondaryMap<Block, Vec<Value>> = of_each(function.blocks.len());
     // Most functions have no such block. Where there are many, a value lives into few of them.
-    let any_entered = function.blocks.keys().any(|block| is_entered_from_the_middle(function, block));
+    let any_pads = function.blocks.values().any(|data| data.landing_pad);
     let (mut live, mut pending) = (EntitySet::with_capacity(function.blocks.len()), Vec::new());
     let (mut at, mut assigned): (Vec<Block>, Vec<Block>) = Default::default();
     for base in pieces.broken.iter() {
         places.live_in(function, base, refilled.get(base), &mut live, &mut pending);
         let forced = |block: &Block| function.blocks[*block].preds.len() > 1;
-        let entered = live.iter().filter(|&block| is_entered_from_the_middle(function, block));
-        let pads: Vec<Block> = if any_entered { entered.collect() } else { Vec::new() };
+        let live_pads = live.iter().filter(|&block| function.blocks[block].landing_pad);
+        let pads: Vec<Block> = if any_pads { live_pads.collect() } else { Vec::new() };
         at.clear();
         at.extend(pads.iter().copied().filter(forced));
         let arrives = |&pad: &Block| function.blocks[pad].preds.iter().all(|&pred| comes_over(refilled.get(base), pred, pad));
@@ -139,11 +139,6 @@ pub fn repair(function: &mut Function, order: &Order, dominators: &Dominators, p
 /// Whether a name comes over an edge. It does not over those that are `refilled`, which are ascending.
 fn comes_over(refilled: &[(Block, Block)], from: Block, to: Block) -> bool {
     refilled.binary_search(&(from, to)).is_err()
-}
-
-/// Whether control enters a block from the middle of its predecessors.
-fn is_entered_from_the_middle(function: &Function, block: Block) -> bool {
-    function.blocks[block].landing_pad || function.blocks[block].jump_target
 }
 
 /// Adds a φ that joins a value's names; the arguments are renamed later.
@@ -230,15 +225,15 @@ impl Places {
 
     /// Whether a value is defined in `from` before control leaves it for `to`.
     fn is_defined(&self, function: &Function, base: Value, from: Block, to: Block) -> bool {
-        let early = is_entered_from_the_middle(function, to);
-        self.def(base, from).is_some_and(|def| !early || def.first <= defined_until(function, from, to))
+        let early = function.blocks[to].landing_pad;
+        self.def(base, from).is_some_and(|def| !early || def.first <= function.departure(from, to).index)
     }
 
     /// Whether control leaves the only predecessor of a block, which it enters from the middle of that one, before the value
     /// gets its last name there.
     fn has_older_name(&self, function: &Function, base: Value, block: Block) -> bool {
         let [pred] = function.blocks[block].preds[..] else { return false };
-        self.def(base, pred).is_some_and(|def| def.last > defined_until(function, pred, block))
+        self.def(base, pred).is_some_and(|def| def.last > function.departure(pred, block).index)
     }
 
     fn def(&self, base: Value, block: Block) -> Option<Def> {
@@ -266,13 +261,6 @@ impl Places {
             }
         }
     }
-}
-
-/// The number of instructions whose definitions have taken place when control leaves a block from its middle for another
-/// one. Inline assembly that jumps counts: its definitions have.
-fn defined_until(function: &Function, from: Block, to: Block) -> u32 {
-    let jumps = function.blocks[to].jump_target && function.jump(from).is_some();
-    function.departure(from, to).index + u32::from(jumps)
 }
 
 /// The walk of the dominator tree that has every use read the latest name.
@@ -350,28 +338,18 @@ impl Renamer<'_> {
             self.debug_uses(head..=end);
             return succs.into_iter().for_each(|succ| self.depart(block, succ));
         }
-        let (mut early, late): (BlockList, BlockList) =
-            succs.into_iter().partition(|&succ| is_entered_from_the_middle(self.function, succ));
+        let (pads, others): (BlockList, BlockList) = succs.into_iter().partition(|&succ| self.function.blocks[succ].landing_pad);
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let here = Point { block, index: index as u32 };
             self.debug_uses(here..=here);
-            if early.is_empty() {
-                self.instruction(inst);
-                continue;
+            // At a landing pad, the definitions of the call have not taken place.
+            if self.function.blocks[block].throws == inst.into() {
+                pads.iter().for_each(|&succ| self.depart(block, succ));
             }
-            let (here, later): (BlockList, BlockList) =
-                early.into_iter().partition(|&succ| self.function.departure(block, succ).index == index as u32);
-            early = later;
-            // At a landing pad, the definitions of the call have not taken place. At a target of inline assembly that jumps,
-            // those of the assembly have.
-            let (pads, targets): (BlockList, BlockList) =
-                here.into_iter().partition(|&succ| self.function.blocks[succ].landing_pad);
-            pads.into_iter().for_each(|succ| self.depart(block, succ));
             self.instruction(inst);
-            targets.into_iter().for_each(|succ| self.depart(block, succ));
         }
         self.debug_uses(end..=end);
-        early.into_iter().chain(late).for_each(|succ| self.depart(block, succ));
+        others.into_iter().for_each(|succ| self.depart(block, succ));
     }
 
     fn instruction(&mut self, inst: Inst) {

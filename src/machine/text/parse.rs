@@ -208,7 +208,6 @@ impl Parser {
                     self.explicit_preds.insert(block, preds);
                 }
                 ("landing-pad", "") => data.landing_pad = true,
-                ("jump-target", "") => data.jump_target = true,
                 ("on-edge", "") => data.on_edge = true,
                 _ => return Err(Reason::unexpected("a block's mark or `->`", word)),
             }

@@ -123,7 +123,7 @@ impl<'a> Printer<'a> {
         if self.preds.get(&block).map_or(&[][..], |preds| preds) != &data.preds[..] {
             write!(f, " preds={}", joined(&data.preds))?;
         }
-        let marks = [("landing-pad", data.landing_pad), ("jump-target", data.jump_target), ("on-edge", data.on_edge)];
+        let marks = [("landing-pad", data.landing_pad), ("on-edge", data.on_edge)];
         for (mark, given) in marks {
             write_mark(f, mark, given)?;
         }

@@ -1,7 +1,7 @@
 //! Dominance of program positions, computed for the validator alone \[CHK01\].
 //!
-//! Exceptional edges, and those of inline assembly that jumps, leave their block in the middle. A value that the block
-//! defines after that must not count as defined in their targets. So every block is cut there, and each part is a node.
+//! Exceptional edges leave their block in the middle. A value that the block defines after that must not count as defined in
+//! their targets. So every block that throws is cut there, and each part is a node.
 
 use std::ops::Range;
 
@@ -34,32 +34,13 @@ impl Position {
 const UNKNOWN: usize = usize::MAX;
 
 /// The largest number of parts of a block.
-const PARTS: usize = 3;
-
-/// Where edges leave a block before its end. Values defined up to there are defined in the targets.
-#[derive(Clone, Copy)]
-struct Exits {
-    throws: Option<Position>,
-    jumps: Option<Position>,
-}
-
-impl Exits {
-    fn new(function: &Function, block: Block) -> Self {
-        Exits {
-            throws: function.blocks[block].throws.expand().map(|inst| Position::read(block, inst)),
-            jumps: function.jump(block).map(|inst| Position::written(block, inst)),
-        }
-    }
-
-    fn cuts(&self) -> impl Iterator<Item = Position> {
-        self.throws.into_iter().chain(self.jumps)
-    }
-}
+const PARTS: usize = 2;
 
 /// The definitions of values, and the positions that they dominate.
 pub struct Dominance<'a> {
     function: &'a Function,
-    exits: PrimaryMap<Block, Exits>,
+    /// Where control leaves each block for landing pads. Values defined up to there are defined in these.
+    throws: PrimaryMap<Block, Option<Position>>,
     /// For each node, its position in reverse postorder; `None` if it is unreachable.
     order: Vec<Option<usize>>,
     /// The immediate dominators. Both node and dominator are positions in reverse postorder; the first node has itself.
@@ -72,9 +53,10 @@ pub struct Dominance<'a> {
 
 impl<'a> Dominance<'a> {
     pub fn new(function: &'a Function) -> Self {
-        let exits = function.blocks.keys().map(|block| Exits::new(function, block)).collect();
+        let throws = |block: Block| function.blocks[block].throws.expand().map(|inst| Position::read(block, inst));
+        let throws = function.blocks.keys().map(throws).collect();
         let mut result =
-            Dominance { function, exits, order: Vec::new(), idom: Vec::new(), dominated: Vec::new(), defs: SecondaryMap::new() };
+            Dominance { function, throws, order: Vec::new(), idom: Vec::new(), dominated: Vec::new(), defs: SecondaryMap::new() };
         let nodes = result.reverse_postorder();
         result.idom = vec![UNKNOWN; nodes.len()];
         result.idom[0] = 0;
@@ -97,14 +79,9 @@ impl<'a> Dominance<'a> {
         self.order[self.node(Position::head(block))].is_some()
     }
 
-    /// Where the edge leaves the block `from`: at its end, or where it throws or jumps.
+    /// Where the edge leaves the block `from`: at its end, or where it throws.
     pub fn exit(&self, from: Block, to: Block) -> Position {
-        let Exits { throws, jumps } = self.exits[from];
-        let early = match &self.function.blocks[to] {
-            target if target.landing_pad => throws,
-            target if target.jump_target => jumps,
-            _ => None,
-        };
+        let early = self.throws[from].filter(|_| self.function.blocks[to].landing_pad);
         early.unwrap_or(Position { block: from, time: u64::MAX })
     }
 
@@ -120,14 +97,14 @@ impl<'a> Dominance<'a> {
     }
 
     fn node(&self, at: Position) -> usize {
-        PARTS * at.block.index() + self.exits[at.block].cuts().filter(|cut| at.time > cut.time).count()
+        PARTS * at.block.index() + usize::from(self.throws[at.block].is_some_and(|cut| at.time > cut.time))
     }
 
     fn successors(&self, node: usize) -> Vec<usize> {
         let block = Block::new(node / PARTS);
         let leaves = |&&to: &&Block| self.node(self.exit(block, to)) == node;
         let edges = self.function.blocks[block].succs.iter().filter(leaves).map(|&to| self.node(Position::head(to)));
-        let is_last = node % PARTS == self.exits[block].cuts().count();
+        let is_last = node % PARTS == usize::from(self.throws[block].is_some());
         edges.chain((!is_last).then_some(node + 1)).collect()
     }
 

@@ -29,9 +29,6 @@ pub fn add_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
         }
     }
     give_pads_an_alternative(function);
-    if shape.jumps {
-        add_jump_targets(function, rng);
-    }
     let dispatch = if shape.gotos && count > 3 { add_dispatch(function, rng) } else { Vec::new() };
     split_critical_edges(function, &dispatch, rng);
     order_preds(function, rng);
@@ -47,7 +44,6 @@ fn empty_block(rng: &mut Rng) -> BlockData {
         live_in_pins: RegSet::EMPTY,
         landing_pad: false,
         throws: None.into(),
-        jump_target: false,
         on_edge: false,
     }
 }
@@ -73,31 +69,10 @@ fn give_pads_an_alternative(function: &mut Function) {
     }
 }
 
-/// Chooses blocks to which inline assembly may jump, instead of going on to another block after it.
-fn add_jump_targets(function: &mut Function, rng: &mut Rng) {
-    for block in function.blocks.keys().skip(1).collect::<Vec<_>>() {
-        function.blocks[block].jump_target = !function.blocks[block].landing_pad && rng.u8(..4) == 0;
-    }
-    for block in function.blocks.keys() {
-        let succs = &function.blocks[block].succs;
-        let is_early = |&&succ: &&Block| function.blocks[succ].landing_pad || function.blocks[succ].jump_target;
-        if let Some(&first) = succs.iter().find(|&&succ| function.blocks[succ].jump_target)
-            && succs.iter().filter(is_early).count() == succs.len()
-        {
-            function.blocks[first].jump_target = false;
-        }
-    }
-    for block in function.blocks.keys().collect::<Vec<_>>() {
-        let jumped_to = function.blocks[block].preds.iter().any(|&pred| jumps(function, pred));
-        function.blocks[block].jump_target &= jumped_to;
-    }
-}
-
 /// Adds the edges of computed goto: from each of some blocks to each of some others, none of which can be split. Returns
 /// them.
 fn add_dispatch(function: &mut Function, rng: &mut Rng) -> Vec<(Block, Block)> {
-    let at_end = |data: &BlockData| !data.landing_pad && !data.jump_target;
-    let ordinary: Vec<usize> = (1..function.blocks.len()).filter(|&b| at_end(&function.blocks[Block::new(b)])).collect();
+    let ordinary: Vec<usize> = (1..function.blocks.len()).filter(|&b| !function.blocks[Block::new(b)].landing_pad).collect();
     let mut choose = |least: usize| rng.choose_multiple(ordinary.iter().copied(), least + rng.clone().usize(..3));
     let (sources, targets) = (choose(1), choose(2));
     let mut edges = Vec::new();
@@ -117,8 +92,7 @@ fn split_critical_edges(function: &mut Function, unsplit: &[(Block, Block)], rng
         function.blocks.iter().flat_map(|(b, data)| data.succs.iter().map(move |&s| (b, s))).collect();
     for (from, to) in edges {
         let critical = function.blocks[from].succs.len() > 1 && function.blocks[to].preds.len() > 1;
-        let BlockData { landing_pad, jump_target, .. } = function.blocks[to];
-        if !critical || landing_pad || jump_target || unsplit.contains(&(from, to)) {
+        if !critical || function.blocks[to].landing_pad || unsplit.contains(&(from, to)) {
             continue;
         }
         let block = BlockData { preds: vec![from].into(), succs: vec![to].into(), on_edge: true, ..empty_block(rng) };
@@ -148,20 +122,12 @@ pub fn throws(function: &Function, block: Block) -> bool {
     function.blocks[block].succs.iter().any(|&succ| function.blocks[succ].landing_pad)
 }
 
-/// Whether inline assembly in the block jumps.
-pub fn jumps(function: &Function, block: Block) -> bool {
-    let succs = &function.blocks[block].succs;
-    !throws(function, block) && succs.len() > 1 && succs.iter().any(|&succ| function.blocks[succ].jump_target)
-}
-
-/// Half of a block: up to where it throws or jumps (`2 * block`), or after that (`2 * block + 1`).
+/// Half of a block: up to where it throws (`2 * block`), or after that (`2 * block + 1`).
 pub type Half = usize;
 
 /// The half of its source that an edge leaves from.
 pub fn exit(function: &Function, from: Block, to: Block) -> Half {
-    let target = &function.blocks[to];
-    let is_early = target.landing_pad || target.jump_target && jumps(function, from);
-    2 * from.index() + usize::from(!is_early)
+    2 * from.index() + usize::from(!function.blocks[to].landing_pad)
 }
 
 /// The immediate dominator of every half, and the blocks in an order in which dominators come first.

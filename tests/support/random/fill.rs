@@ -1,7 +1,7 @@
 //! Random φs and instructions for a given control-flow graph.
 
 use super::Shape;
-use super::cfg::{self, jumps, throws};
+use super::cfg::{self, throws};
 use super::steps::Draft;
 use chordal::machine::{
     Block, DebugUse, Function, InstData, InstFlags, InstKind, Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegSet,
@@ -25,29 +25,22 @@ pub struct Filler<'a> {
     pub live: RegSet,
     /// Values for the debugger, each with the draft that it precedes.
     pub debug: Vec<(usize, Value)>,
-    /// Values that jumping inline assembly defines: a target that control reaches from nowhere else can read them.
-    pub jumped: Vec<Value>,
 }
 
 /// Gives every block φs and instructions.
 pub fn fill_blocks(function: &mut Function, shape: &Shape, rng: &mut Rng) {
     let dominators = cfg::dominators(function);
     let mut pools: Vec<Vec<Value>> = vec![Vec::new(); dominators.idom.len()];
-    let mut jumped: Vec<Vec<Value>> = vec![Vec::new(); function.blocks.len()];
     let mut bodies: Vec<Body> = function.blocks.keys().map(|_| Body::default()).collect();
     let live_outs = choose_live_ins(function, shape, rng);
     for block in dominators.order {
         let first_half = 2 * block.index();
-        let mut pool = dominators.idom[first_half].map_or(Vec::new(), |idom| pools[idom].clone());
-        if let (true, &[pred]) = (function.blocks[block].jump_target, &function.blocks[block].preds[..]) {
-            pool.extend(&jumped[pred.index()]);
-        }
+        let pool = dominators.idom[first_half].map_or(Vec::new(), |idom| pools[idom].clone());
         let live = function.blocks[block].live_in_pins;
-        let mut filler = Filler { function, shape, rng, pool, drafts: Vec::new(), live, debug: Vec::new(), jumped: Vec::new() };
+        let mut filler = Filler { function, shape, rng, pool, drafts: Vec::new(), live, debug: Vec::new() };
         pools[first_half] = filler.first_half(block);
         filler.second_half(block, live_outs[block.index()]);
         pools[first_half + 1] = filler.pool;
-        jumped[block.index()] = filler.jumped;
         bodies[block.index()] = Body { drafts: filler.drafts, debug: filler.debug };
     }
     let reserved = reserved(&function.file);
@@ -75,7 +68,7 @@ fn choose_live_ins(function: &mut Function, shape: &Shape, rng: &mut Rng) -> Vec
         let data = &function.blocks[block];
         if data.landing_pad {
             function.blocks[block].live_in_pins = shape.registers(&file, ["a d", "a d", ""][rng.usize(..3)]);
-        } else if !data.on_edge && !data.jump_target && rng.u8(..6) == 0 {
+        } else if !data.on_edge && rng.u8(..6) == 0 {
             let live = if rng.u8(..6) == 0 { shape.registers(&file, "s") } else { file.status };
             function.blocks[block].live_in_pins |= live;
             for mut pred in function.blocks[block].preds.clone() {
@@ -95,14 +88,13 @@ impl Filler<'_> {
     fn first_half(&mut self, block: Block) -> Vec<Value> {
         let data = &self.function.blocks[block];
         let (joins, pad, on_edge) = (data.preds.len(), data.landing_pad, data.on_edge);
-        let jump_target = data.jump_target;
         if on_edge {
             return self.pool.clone();
         }
         let phis = match joins {
             0 => 0,
-            // LLVM has none in a target of inline assembly that control reaches from nowhere else.
-            1 if jump_target => 0,
+            // They would have to take what inline assembly defines from the end of its block.
+            1 if self.shape.jumps => 0,
             1 => usize::from(self.rng.u8(..8) == 0),
             _ => self.rng.usize(..=self.shape.phis_per_block),
         };
@@ -118,9 +110,6 @@ impl Filler<'_> {
         if throws(self.function, block) {
             self.end_intervals(self.live);
             self.call(true)
-        } else if jumps(self.function, block) {
-            self.end_intervals(self.live);
-            self.jump()
         } else {
             self.pool.clone()
         }
@@ -132,7 +121,9 @@ impl Filler<'_> {
             return;
         }
         let succs = data.succs.len();
-        if throws(self.function, block) || jumps(self.function, block) {
+        let has_one_pred = |&succ: &Block| self.function.blocks[succ].preds.len() == 1;
+        let may_jump = self.shape.jumps && !throws(self.function, block) && data.succs.iter().all(has_one_pred);
+        if throws(self.function, block) {
             self.steps();
         }
         let flags = self.function.file.status;
@@ -141,7 +132,10 @@ impl Filler<'_> {
         if live_out.intersects(flags) || (self.shape.pins && succs > 1 && self.rng.bool()) {
             self.compare();
         }
-        self.terminators(succs);
+        match succs > 1 && may_jump && self.rng.u8(..3) != 0 {
+            true => self.jump(),
+            false => self.terminators(succs),
+        }
     }
 
     fn steps(&mut self) {

@@ -152,16 +152,16 @@ impl Filler<'_> {
         self.op(PinSets { uses: regs, defs: regs | flags, ..PinSets::default() }, 1, 0);
     }
 
-    /// Adds jumping inline assembly; returns the values defined before it.
-    pub fn jump(&mut self) -> Vec<Value> {
-        let before = self.pool.clone();
-        let flags = if self.shape.pins { self.function.file.status } else { RegSet::EMPTY };
-        let pins = [PinSets { clobbers: flags, ..PinSets::default() }, PinSets { early_defs: flags, ..PinSets::default() }];
-        let pins = pins[self.rng.usize(..2)];
+    /// Adds inline assembly that jumps, in place of other terminators. It may write registers.
+    pub fn jump(&mut self) {
+        let flags = if self.shape.pins { self.function.file.status - self.live } else { RegSet::EMPTY };
+        let regs = self.registers(&["a d", "c", "s", "x0 x1"]) - self.live;
+        let fits = regs.iter().all(|reg| self.may_pin(reg)) && (regs | self.live).len() <= 3;
+        let defs = if fits && self.rng.bool() { regs } else { RegSet::EMPTY };
+        let pins = PinSets { uses: self.live, defs, ..PinSets::default() };
+        let pins = [PinSets { clobbers: flags, ..pins }, PinSets { early_defs: flags, ..pins }][self.rng.usize(..2)];
         let (uses, defs) = (self.rng.usize(..3), self.rng.usize(..3));
-        self.op(pins, uses, defs).flags.insert(InstFlags::JUMPS);
-        self.jumped = self.pool[before.len()..].to_vec();
-        before
+        self.op(pins, uses, defs).flags.insert(InstFlags::TERMINATOR);
     }
 
     /// Adds an instruction that clobbers registers.

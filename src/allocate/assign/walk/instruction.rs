@@ -6,7 +6,7 @@
 
 use super::DominanceWalk;
 use crate::allocate::assign::{Repair, Split};
-use crate::allocate::failure::{Defect, Failure, Unsupported};
+use crate::allocate::failure::{Defect, Failure};
 use crate::allocate::pressure::matching::{Span, Want, fit};
 use crate::analysis::{Held, Occupancy};
 use crate::machine::{Block, Inst, Reg, RegSet, Role, Value};
@@ -150,9 +150,6 @@ impl DominanceWalk<'_> {
         let early: Vec<(Value, Reg)> = self.early(inst, index as usize).collect();
         let mut values = Vec::new();
         let mut wants = Vec::new();
-        // The values that cannot move because control may have left for a target that needs them, and where they could be
-        // otherwise.
-        let mut held_back = Vec::new();
         for reg in self.taken.iter() {
             let value = self.owner[reg.index()].expect("a taken register has an owner");
             let holder = self.holder(inst, value, reg);
@@ -173,10 +170,6 @@ impl DominanceWalk<'_> {
             }
             if let Some(place) = self.leaving.and_then(|bundle| self.place(bundle, value)) {
                 want.domain = want.domain & RegSet::only(place);
-            }
-            if self.departed.contains(&value) {
-                held_back.push((wants.len(), want.domain));
-                want.domain = want.domain & RegSet::only(reg);
             }
             values.push(value);
             wants.push(want);
@@ -200,8 +193,7 @@ impl DominanceWalk<'_> {
         }
         let registers = fit(&wants).ok_or_else(|| {
             self.evict_crossing_pads(&values);
-            held_back.into_iter().for_each(|(at, domain)| wants[at].domain |= domain);
-            without_registers(block, index, fit(&wants).is_some())
+            Defect::Impossible(format!("no registers for the values at instruction {index} of {block}"))
         })?;
         let mut splits = Vec::new();
         for &(k, index) in &defs {
@@ -239,13 +231,4 @@ impl DominanceWalk<'_> {
             self.put(value, reg);
         }
     }
-}
-
-/// Why there are no registers for the values at an instruction. Either there would be some if the values that are live into
-/// targets of inline assembly could move (`movable`), or spilling has left too many values.
-fn without_registers(block: Block, index: u32, movable: bool) -> Failure {
-    if movable {
-        return Unsupported(format!("a value would have to move after the inline assembly that jumps in {block}")).into();
-    }
-    Defect::Impossible(format!("no registers for the values at instruction {index} of {block}")).into()
 }

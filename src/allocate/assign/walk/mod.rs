@@ -31,7 +31,7 @@ use crate::allocate::failure::Failure;
 use crate::allocate::pressure::pin_policy::PinPolicy;
 use crate::analysis::grouped::of_each;
 use crate::analysis::{Bundle, Bundles, Dominators, Held, Liveness, Order, PinLiveness, endangered};
-use crate::machine::{Block, Function, Inst, InstFlags, Reg, RegSet, Value};
+use crate::machine::{Block, Function, Inst, Reg, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use meeting::Expected;
 
@@ -66,7 +66,6 @@ pub(super) fn walk(
         taken: RegSet::EMPTY,
         used: PinLiveness::written(function),
         holding: holding::needed(function, liveness, pins),
-        departed: Vec::new(),
         arriving: Vec::new(),
         before: Vec::new(),
         debug: 0,
@@ -118,9 +117,6 @@ struct DominanceWalk<'a> {
     used: RegSet,
     /// Copies to pinned registers that have to hold the copied values from there on ([`holding`]).
     holding: EntitySet<Inst>,
-    /// After inline assembly that jumps, the values that are live into its targets. Control may leave for a target at the
-    /// block's end, too, so these values have to stay where they are.
-    departed: Vec<Value>,
     /// The values live into the block that is being entered, with their registers at the end of a predecessor; and what
     /// `register` said about these and the definitions of φs before that. Kept for their memory.
     arriving: Vec<(Value, Reg)>,
@@ -155,7 +151,6 @@ impl DominanceWalk<'_> {
         self.enter(block)?;
         self.debug = self.function.debug_uses.partition_point(|debug| debug.at.block < block);
         self.expect(block);
-        self.departed.clear();
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let occupancy = self.pins.occupancy(self.function, block, inst);
             self.leaving = self.leaving_at(block, inst);
@@ -172,20 +167,11 @@ impl DominanceWalk<'_> {
                 self.result.at_throw[block] = values.into_iter().unzip();
             }
             self.define(inst);
-            if self.function.insts[inst].is(InstFlags::JUMPS) {
-                self.departed = self.live_into_jump_targets(block);
-            }
         }
         self.debug_uses(block, self.function.blocks[block].insts.len() as u32);
         let register = |&value: &Value| self.register[value].expect("a live value is in a register");
         self.result.exit.add(block, self.liveness.live_out(block).iter().map(register));
         Ok(())
-    }
-
-    fn live_into_jump_targets(&self, block: Block) -> Vec<Value> {
-        let blocks = &self.function.blocks;
-        let targets = blocks[block].succs.iter().filter(|&&succ| blocks[succ].jump_target);
-        targets.flat_map(|&target| self.liveness.live_in(target)).copied().collect()
     }
 
     /// Whether an instruction copies a value that has to be in the target register itself, and is elsewhere.

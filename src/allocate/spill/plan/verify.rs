@@ -17,7 +17,7 @@ use crate::allocate::pressure::limits::Counts;
 use crate::allocate::spill::crossing::BundleRoom;
 use crate::allocate::spill::problem::Problem;
 use crate::analysis::{Bundle, PinLiveness};
-use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Point, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Point, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,15 +126,15 @@ impl Available {
 #[derive(Default)]
 struct Exits {
     at_end: SecondaryMap<Block, Option<Available>>,
-    /// Before calls that throw to landing pads, and before inline assembly that jumps.
-    in_the_middle: BTreeMap<Point, Available>,
+    /// Before calls that throw to landing pads.
+    at_throws: BTreeMap<Point, Available>,
 }
 
 impl Exits {
     /// The values that are available on an edge, if its source has been passed.
     fn on_edge(&self, function: &Function, from: Block, to: Block) -> Option<Available> {
-        match self.in_the_middle.get(&function.departure(from, to)) {
-            Some(available) if function.blocks[to].landing_pad || function.blocks[to].jump_target => Some(available.clone()),
+        match self.at_throws.get(&function.departure(from, to)) {
+            Some(available) if function.blocks[to].landing_pad => Some(available.clone()),
             _ => self.at_end[from].clone(),
         }
     }
@@ -267,8 +267,8 @@ impl Verifier<'_> {
                 }
             }
             let Some(inst) = inst else { continue };
-            if self.function.blocks[block].throws == inst.into() || self.function.insts[inst].is(InstFlags::JUMPS) {
-                exits.in_the_middle.insert(at, available.clone());
+            if self.function.blocks[block].throws == inst.into() {
+                exits.at_throws.insert(at, available.clone());
             }
             if self.plan.dropped.contains(inst) {
                 self.pass_dropped(inst, available);
@@ -449,7 +449,7 @@ impl Verifier<'_> {
     /// Checks that values that cross edges without code in registers cross bundles, and that at each bundle there are
     /// registers for all of them.
     fn crossing(&mut self, live_in: &SecondaryMap<Block, EntitySet<Value>>) {
-        let Problem { bundles, limits, unspillable, .. } = self.problem;
+        let Problem { bundles, limits, .. } = self.problem;
         // For each bundle, the values in registers at its ends.
         let mut meeting: BTreeMap<Bundle, BTreeSet<Value>> = BTreeMap::new();
         let mut crossed: EntitySet<Bundle> = EntitySet::new();
@@ -469,11 +469,7 @@ impl Verifier<'_> {
                         let here = crossing.iter().copied().chain(beside.iter());
                         meeting.entry(bundle).or_default().extend(here.map(|value| bundles.representative(value)));
                     }
-                    // A value that inline assembly defines for where it jumps to stays in its register.
-                    None => {
-                        let spillable = crossing.iter().filter(|&&value| !unspillable.contains(value));
-                        self.faults.extend(spillable.map(|&value| Fault::Crosses { value, from, to }));
-                    }
+                    None => self.faults.extend(crossing.iter().map(|&value| Fault::Crosses { value, from, to })),
                 }
             }
         }

@@ -134,7 +134,7 @@ fn around(problem: &Problem, first: Block) -> impl Iterator<Item = Block> {
 fn wrapping(problem: &Problem, first: Block) -> f64 {
     let function = &problem.conventional.function;
     let data = &function.blocks[first];
-    if data.landing_pad || data.jump_target || data.on_edge {
+    if data.landing_pad || data.on_edge {
         return f64::INFINITY;
     }
     let calls = |block: Block| function.block_insts(block).any(|inst| !function.pins(inst).clobbers.is_empty());

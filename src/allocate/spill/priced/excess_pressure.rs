@@ -104,8 +104,7 @@ impl ExcessPressure {
 /// Values that are in memory where they cross edges without code.
 fn in_memory_somewhere<'a>(problem: &'a Problem, chosen: &'a SpillSet) -> impl Iterator<Item = Value> + 'a {
     let blocks = &problem.conventional.function.blocks;
-    let in_memory =
-        |&(block, data): &(Block, &BlockData)| data.landing_pad || data.jump_target || head(problem, block) == Head::Nothing;
+    let in_memory = |&(block, data): &(Block, &BlockData)| data.landing_pad || head(problem, block) == Head::Nothing;
     let arriving = blocks.iter().filter(in_memory).flat_map(|(block, _)| problem.liveness.live_in(block)).copied();
     let off_bundles = chosen.off_bundles.iter().filter(|&(_, &is_off)| is_off).map(|(value, _)| value);
     arriving.chain(off_bundles).filter(|&value| !chosen.spilled[value])

@@ -275,8 +275,7 @@ impl Connector<'_> {
 
     /// Whether a value that is in a register at the end of a block can be stored on an edge.
     fn takes_code(&self, from: Block, to: Block) -> bool {
-        let target = &self.function.blocks[to];
-        !target.landing_pad && !target.jump_target && !self.function.takes_no_code(from, to)
+        !self.function.blocks[to].landing_pad && !self.function.takes_no_code(from, to)
     }
 
     /// Whether a value that is in memory all its life is stored after its definition. It is not if the instruction writes it

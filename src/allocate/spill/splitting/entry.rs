@@ -272,14 +272,11 @@ impl<'a> Entries<'a> {
         self.over(from, to).contains(value)
     }
 
-    /// The values in registers when control leaves `from` for `to`. Where inline assembly jumps, these are only values that
-    /// cannot be in memory.
+    /// The values in registers when control leaves `from` for `to`.
     pub(in crate::allocate::spill) fn over(&self, from: Block, to: Block) -> Over<'_> {
-        let BlockData { landing_pad, jump_target, .. } = self.problem.conventional.function.blocks[to];
-        let values = match (landing_pad, jump_target) {
-            (true, _) => self.throws.get(from),
-            (false, true) => &[],
-            (false, false) => self.ends.get(self.problem.source(from)),
+        let values = match self.problem.conventional.function.blocks[to].landing_pad {
+            true => self.throws.get(from),
+            false => self.ends.get(self.problem.source(from)),
         };
         Over { unspillable: &self.problem.unspillable, values: Ascending::new(values) }
     }

@@ -28,10 +28,9 @@ impl Builder<'_> {
                     let value = live_in[index];
                     let head = self.model.residences.at_head(to)[index];
                     let tail = self.edge(from, to, head, value, &mut before);
-                    let takes_code = !data.landing_pad && !data.jump_target;
                     if head != Residence::MEMORY
                         && tail != Residence::REGISTER
-                        && takes_code
+                        && !data.landing_pad
                         && !recomputation.is_possible_from(to, value)
                     {
                         self.store_by_end(from, value, tail);
@@ -62,7 +61,7 @@ impl Builder<'_> {
     fn edge(&mut self, from: Block, to: Block, head: Residence, value: Value, before: &mut LiveOutIndex) -> Residence {
         let target = &self.function.blocks[to];
         let stays = head == Residence::REGISTER && self.is_unaffected(value);
-        if (stays || head == Residence::MEMORY) && !target.landing_pad && !target.jump_target {
+        if (stays || head == Residence::MEMORY) && !target.landing_pad {
             return head;
         }
         let tail = self.arriving(from, to, value, before);
@@ -85,7 +84,7 @@ impl Builder<'_> {
             && let Some(residence) = self.thrown(from, value)
         {
             residence
-        } else if target.landing_pad || target.jump_target {
+        } else if target.landing_pad {
             self.read_home(from, value);
             Residence::MEMORY
         } else {

@@ -46,7 +46,7 @@ impl Builder<'_> {
         {
             // A block with one predecessor begins no loop.
             let residence = before.index_of(value).map_or(Residence::MEMORY, |index| self.tails[index]);
-            return self.goes_on(block, value, residence).then_some(Arriving { residence, from_all: !data.jump_target });
+            return self.goes_on(block, value, residence).then_some(Arriving { residence, from_all: true });
         }
         let in_loop = self.merging.as_ref().and_then(|merging| merging.excess_in_passed_loop(block, index));
         let comes_back = |pred: Block| in_loop.is_some() && self.problem.dominators.dominates(block, pred);
@@ -71,7 +71,7 @@ impl Builder<'_> {
             }
             (_, None) => self.goes_on(block, value, arriving),
         };
-        let from_all = from_all && in_loop.is_none() && !data.landing_pad && !data.jump_target;
+        let from_all = from_all && in_loop.is_none() && !data.landing_pad;
         goes_on.then_some(Arriving { residence: arriving, from_all })
     }
 
