@@ -144,9 +144,7 @@ FunctionPass *createEndAtJumps() { return new EndAtJumps(); }
 MachineBasicBlock *splitEdge(MachineBasicBlock &From, MachineBasicBlock &To, int JumpTable) {
   MachineFunction &MF = *From.getParent();
   MachineBasicBlock *New = MF.CreateMachineBasicBlock(From.getBasicBlock());
-  auto Last = From.getLastNonDebugInstr();
-  bool FallsThrough = From.isLayoutSuccessor(&To) && (Last == From.end() || !Last->isBarrier());
-  MF.insert(FallsThrough ? std::next(From.getIterator()) : MF.end(), New);
+  MF.insert(From.isLayoutSuccessor(&To) ? To.getIterator() : MF.end(), New);
   MachineInstr *Jump = jumpAtEnd(From);
   if (Jump && names(*Jump, To)) {
     New->setIsInlineAsmBrIndirectTarget();
