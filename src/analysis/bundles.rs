@@ -347,9 +347,4 @@ b6: landing-pad
         assert_eq!(meetings[0].crossing, [bundles.representative(v(0))]);
         assert_eq!(bundles.related(v(0)), [0, 1, 2, 3, 4, 5].map(v));
     }
-
-    #[test]
-    fn edges_that_inline_assembly_takes_are_in_no_bundle() {
-        assert_eq!(bundles(include_str!("../../testdata/functions/jumping.txt")).iter().count(), 0);
-    }
 }
