@@ -7,7 +7,7 @@ use crate::machine::{
     Block, Edit, Function, Inst, InstFlags, InstKind, Location, Overlay, PinSets, Point, RegClass, RegSet, Slot, Value,
 };
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::cmp::Ordering;
 
 /// Looks at the states along a block.
@@ -69,23 +69,32 @@ impl<'a> Transfer<'a> {
     ///
     /// While a value that the overlay recomputes, or a dropped copy of it, is live, it may be recomputed. So the place of the
     /// value that the recomputation reads has to be known.
+    ///
+    /// Nor need those be live from which it can be told that a slot has been written in full ([`Self::is_full`]).
     fn carry_bases(&mut self) {
-        let mut base_of: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
+        let mut beside: SecondaryMap<Value, SmallVec<[Value; 1]>> = SecondaryMap::new();
         for (_, edit) in &self.overlay.edits {
             if let Edit::Rematerialise { inst, from: Some(_), .. } = *edit
                 && let [def, read] = self.function.operands(inst)
             {
-                self.equal(def.value).into_iter().for_each(|value| base_of[value] = Some(read.value));
+                self.equal(def.value).into_iter().for_each(|value| beside[value] = smallvec![read.value]);
             }
         }
-        for block in self.function.blocks.keys().filter(|_| !base_of.is_empty()) {
+        for (copy, source) in self.function.insts.keys().filter_map(|inst| copied(self.function, inst)) {
+            if self.extended.contains(source) && self.size(copy) > self.size(source) {
+                beside[source].push(copy);
+            }
+        }
+        for block in self.function.blocks.keys().filter(|_| !beside.is_empty()) {
             let live_in = self.liveness.live_in(block);
-            let mut more: Vec<Value> = live_in.iter().filter_map(|&value| base_of[value]).collect();
+            let mut more: Vec<Value> = live_in.iter().flat_map(|&value| &beside[value]).copied().collect();
             more.sort_unstable();
             more.dedup();
             let mut index = 0;
             while let Some(&value) = more.get(index) {
-                more.extend(base_of[value].filter(|base| !more.contains(base)));
+                let next = beside[value].iter().copied().filter(|value| !more.contains(value));
+                let next: SmallVec<[Value; 1]> = next.collect();
+                more.extend(next);
                 index += 1;
             }
             if !more.is_empty() {
@@ -154,7 +163,11 @@ impl<'a> Transfer<'a> {
         let width = |class: RegClass| self.function.file.classes[class].slot_size;
         let carried = |to: Location, class: RegClass| move |v: Value| self.carries(v, to, width(class));
         match *edit {
-            Edit::Load { to, from, class } => state.copy(to, from, carried(Location::Reg(to), class)),
+            Edit::Load { to, from, class } => {
+                let is_full = self.is_full(state, from);
+                let has_rest = |v: Value| is_full || self.size(v) == width(class) || !self.extended.contains(v);
+                state.copy(to, from, |v| carried(Location::Reg(to), class)(v) && has_rest(v));
+            }
             Edit::Store { from, to, class } => state.copy(to, from, carried(Location::Slot(to), class)),
             Edit::Move { to, from, class } => state.copy(to, from, carried(Location::Reg(to), class)),
             Edit::Swap { a, b, class, kind: _ } => state.swap(a, b, carried(Location::Reg(a), class)),
@@ -272,10 +285,7 @@ impl<'a> Transfer<'a> {
         }
         for (operand, &location) in operands.iter().zip(self.overlay.operands(self.function, inst)) {
             if operand.is_def() {
-                let location = located(location);
-                if self.keeps_rest(operand.value, location, self.size(operand.value)) {
-                    state.generate(location, operand.value);
-                }
+                state.generate(located(location), operand.value);
                 if let InstKind::CopyFrom(reg) = self.function.insts[inst].kind {
                     state.generate(reg, operand.value);
                 }
@@ -350,14 +360,14 @@ impl<'a> Transfer<'a> {
     /// Whether a location holds a value if so many bytes that hold it are put there.
     fn carries(&self, value: Value, to: Location, bytes: u32) -> bool {
         let fits = |slot: Slot| self.size(value) <= self.overlay.slots[slot].size;
-        self.content(value) <= bytes && self.keeps_rest(value, to, bytes) && Place::from(to).as_slot().is_none_or(fits)
+        self.content(value) <= bytes && Place::from(to).as_slot().is_none_or(fits)
     }
 
-    /// Whether a location has what a register has above a value, if so many bytes are put there, or nothing relies on that.
-    /// Slots have it only if they are written in the full width in which they may be read.
-    fn keeps_rest(&self, value: Value, to: Location, bytes: u32) -> bool {
-        let is_full = |slot: Slot| bytes >= self.overlay.slots[slot].size;
-        !self.extended.contains(value) || Place::from(to).as_slot().is_none_or(is_full)
+    /// Whether a slot has been written in its full width, so that what it has above a value is what a register had. Something
+    /// as wide is in it then. (It does not matter if nothing relies on that.)
+    fn is_full(&self, state: &State, slot: Slot) -> bool {
+        let fills = |value: &Value| self.size(*value) == self.overlay.slots[slot].size;
+        self.extended.is_empty() || state.contents(slot).iter().any(fills)
     }
 
     /// Whether a location holds a value if a number is put there that extends the first bytes of something that holds it.
@@ -376,7 +386,13 @@ impl<'a> Transfer<'a> {
     /// Puts a copy into every place that holds its source, except for slots that are too small for it.
     fn alias(&self, state: &mut State, copy: Value, source: Value) {
         let size = self.size(copy);
-        state.alias(copy, source, |place| place.as_slot().is_none_or(|slot| self.overlay.slots[slot].size >= size));
+        let is_wider = size > self.size(source);
+        state.alias(copy, source, |place| match place.as_slot() {
+            // Of a slot that holds a wider value, the whole has been written.
+            Some(_) if is_wider && self.extended.contains(source) => false,
+            Some(slot) => self.overlay.slots[slot].size >= size,
+            None => true,
+        });
     }
 
     fn size(&self, value: Value) -> u32 {
