@@ -254,7 +254,9 @@ b2:
 ";
     let function = parse(text).expect("it is well-formed");
     match allocate(&function, Preset::named("out-of-ssa").expect("it exists")) {
-        Err(Failure::Unsupported(reason)) => assert_eq!(reason.0, "a terminator of b0 defines a value that has to be in memory"),
+        Err(Failure::Unsupported(reason)) => {
+            assert_eq!(reason.0, "no registers for what instruction 0 of b0 takes from memory, puts there, or defines last");
+        }
         other => panic!("{:?}", other.map(drop)),
     }
 }

@@ -360,7 +360,8 @@ impl<'a> Transfer<'a> {
     /// Whether a location holds a value if so many bytes that hold it are put there.
     fn carries(&self, value: Value, to: Location, bytes: u32) -> bool {
         let fits = |slot: Slot| self.size(value) <= self.overlay.slots[slot].size;
-        self.content(value) <= bytes && Place::from(to).as_slot().is_none_or(fits)
+        let content = self.content(value);
+        content <= bytes && (content == self.size(value) || Place::from(to).as_slot().is_none_or(fits))
     }
 
     /// Whether a slot has been written in its full width, so that what it has above a value is what a register had. Something

@@ -107,8 +107,10 @@ private:
       return;
     SmallVector<MachineInstr *, 4> Narrow;
     const TargetRegisterClass *Class = classOfOthers(Value, Widest, Narrow);
-    bool IsRare = size(Old) * 3 < size(Class) && !isLocal(Value);
-    if (Narrow.empty() || size(Class) <= size(Old) || (!IsRare && !isConfined(Value, Narrow)))
+    if (Narrow.empty() || size(Class) <= size(Old))
+      return;
+    bool IsRare = size(Old) * 3 < size(Class) && !mayStay(Value);
+    if (!IsRare && !isConfined(Value, Narrow))
       return;
     for (MachineInstr *Reader : Narrow)
       copyFor(*Reader, Value);
@@ -126,10 +128,13 @@ private:
     return CallsOf->crossed(Value, MRI, MBFI) >= Copies;
   }
 
-  // Whether a value is read only where it is defined, in one block.
-  bool isLocal(Register Value) const {
+  // Whether a value may stay in one of hardly any registers: it is read only in the block that defines it, and few others of
+  // that block stay there.
+  bool mayStay(Register Value) {
+    constexpr unsigned Most = 2;
     const MachineBasicBlock *MBB = MRI.getVRegDef(Value)->getParent();
-    return all_of(MRI.use_nodbg_instructions(Value), [&](const MachineInstr &MI) { return MI.getParent() == MBB && !MI.isPHI(); });
+    auto IsHere = [&](const MachineInstr &MI) { return MI.getParent() == MBB && !MI.isPHI(); };
+    return all_of(MRI.use_nodbg_instructions(Value), IsHere) && Staying[MBB]++ < Most;
   }
 
   const TargetRegisterClass *effect(const MachineOperand &MO, const TargetRegisterClass *Class) const {
@@ -175,6 +180,8 @@ private:
   const TargetInstrInfo &TII;
   std::vector<unsigned> Sizes; // by LLVM's number of the class
   std::optional<Calls> CallsOf; // found out on demand
+  // How many values of each block stay in one of hardly any registers.
+  DenseMap<const MachineBasicBlock *, unsigned> Staying;
   DenseSet<const MachineInstr *> Copies;
 };
 

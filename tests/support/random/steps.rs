@@ -66,8 +66,12 @@ impl Filler<'_> {
     fn copy(&mut self) {
         let Some(source) = self.recent(None) else { return };
         let class = self.class_like(source);
-        let operands = vec![operand(self.define(class), Role::Def), operand(source, Role::Use)];
-        self.drafts.push(Draft { kind: InstKind::Copy, operands, flags: InstFlags::MOVABLE, ..Draft::default() });
+        let copy = self.define(class);
+        let size = |value: Value| self.function.file.classes[self.function.values[value].class].slot_size;
+        // Copies that rely on what is above their sources would ask for more than the φs here keep, which mix widths.
+        let widens = if size(copy) > size(source) { InstFlags::WIDENS } else { InstFlags::empty() };
+        let operands = vec![operand(copy, Role::Def), operand(source, Role::Use)];
+        self.drafts.push(Draft { kind: InstKind::Copy, operands, flags: InstFlags::MOVABLE | widens, ..Draft::default() });
     }
 
     fn constant(&mut self) {

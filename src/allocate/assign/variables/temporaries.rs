@@ -89,7 +89,9 @@ pub(in crate::allocate::assign) trait Placing {
             }
             let Some(lightest) = self.lightest_in_the_way(temporaries, &wants) else {
                 let Temporaries { index, block, .. } = temporaries;
-                let message = format!("no registers for what instruction {index} of {block} takes from memory or puts there");
+                let message = format!(
+                    "no registers for what instruction {index} of {block} takes from memory, puts there, or defines last"
+                );
                 return Err(Unsupported(message));
             };
             self.evict(lightest);
