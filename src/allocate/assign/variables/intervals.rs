@@ -219,7 +219,8 @@ impl Builder<'_> {
         self.evictable.weight(value).is_none()
     }
 
-    /// Whether the value is a temporary outside webs. (What a terminator defines cannot be spilled, but may be in a web. A definition that overwrites it may interfere with other values of the web.)
+    /// Whether the value is a temporary outside webs. (What a terminator defines cannot be spilled, but may be in a web. A
+    /// definition that overwrites it may interfere with other values of the web.)
     fn is_alone(&self, value: Value) -> bool {
         self.is_temporary(value) && self.evictable.web(value).is_none()
     }
