@@ -17,11 +17,8 @@ CLANG=${CLANG:-clang-22}
 CONFIGS=${CONFIGS:-x86-64 i386 O0 O3 v3 v4 profile v3-profile}
 NUMERIC=$ROOT/testdata/numeric
 
-NUMERIC_PROGRAMS=$(basename -a "$NUMERIC"/* | sed 's/\..*//' | tr '\n' ' ')
+NUMERIC_PROGRAMS=$(basename -a "$NUMERIC"/*.c* | sed 's/\..*//' | tr '\n' ' ')
 is_numeric() { [[ " $NUMERIC_PROGRAMS" = *" $1 "* ]]; }
-
-# numeric_source PROGRAM: its only file.
-numeric_source() { say "$NUMERIC/$1".c*; }
 
 # All of the table but what is only linked into another one or included, and the numeric ones.
 PROGRAMS=${PROGRAMS:-$(awk '/^[^#]/ && $1 != "gmp" && $1 != "eigen" { print $1 }' "${TABLES[0]}" | tr '\n' ' ')$NUMERIC_PROGRAMS}

@@ -6,23 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel.h"
+
 enum { W = 128, H = 96, ROUNDS = 20 };
-
-static uint32_t random_bits(void) {
-    static uint64_t state = 88172645463325252u;
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return (uint32_t)(state >> 32);
-}
-
-/* One wrong bit shows. */
-static uint64_t checksum(const void *data, size_t size) {
-    uint64_t hash = 0xcbf29ce484222325u, word;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        memcpy(&word, (const char *)data + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
-    }
-    return hash;
-}
 
 /* Near pixels of like value weigh most: space[i][j] / (1 + (difference * sharpness)^2). */
 __attribute__((noinline)) void bilateral(int width, int height, const float *restrict from, float *restrict to,

@@ -6,19 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel.h"
+
 enum { BYTES = 32768, ROUNDS = 42 };
 
 typedef uint32_t v8 __attribute__((vector_size(32)));
-
-/* One wrong bit shows. */
-static uint64_t checksum(const void *data, size_t size) {
-    uint64_t hash = 0xcbf29ce484222325u, word;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        memcpy(&word, (const char *)data + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
-    }
-    return hash;
-}
 
 #define ROTATE(x, bits) ((x) << (bits) | (x) >> (32 - (bits)))
 #define QUARTER(a, b, c, d)                        \

@@ -7,25 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel.h"
+
 enum { N = 96, ROUNDS = 24 };
 
 typedef double v4 __attribute__((vector_size(32), aligned(8)));
-
-static double random_unit(void) {
-    static uint64_t state = 88172645463325252u;
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return (double)(state >> 11) * 0x1p-53;
-}
-
-/* One wrong bit shows. */
-static uint64_t checksum(const void *data, size_t size) {
-    uint64_t hash = 0xcbf29ce484222325u, word;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        memcpy(&word, (const char *)data + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
-    }
-    return hash;
-}
 
 /* c[4][12] += a * b, where a is packed by columns of 4, and b by rows of 12. */
 __attribute__((noinline)) void micro_kernel(int depth, const double *restrict a, const double *restrict b,

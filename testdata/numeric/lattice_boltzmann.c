@@ -6,23 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel.h"
+
 enum { W = 96, H = 48, STEPS = 220 };
-
-static double random_unit(void) {
-    static uint64_t state = 88172645463325252u;
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    return (double)(state >> 11) * 0x1p-53;
-}
-
-/* One wrong bit shows. */
-static uint64_t checksum(const void *data, size_t size) {
-    uint64_t hash = 0xcbf29ce484222325u, word;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        memcpy(&word, (const char *)data + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
-    }
-    return hash;
-}
 
 /* Of each velocity, the densities of all places are a plane of their own. */
 __attribute__((noinline)) void stream(int w, int h, const float *restrict from, float *restrict to, const uint8_t *restrict solid, float rate) {

@@ -6,20 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel.h"
+
 enum { W = 128, H = 80, LIMIT = 200 };
 
 typedef double v4 __attribute__((vector_size(32), aligned(8)));
 typedef int64_t i4 __attribute__((vector_size(32), aligned(8)));
-
-/* One wrong bit shows. */
-static uint64_t checksum(const void *data, size_t size) {
-    uint64_t hash = 0xcbf29ce484222325u, word;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        memcpy(&word, (const char *)data + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
-    }
-    return hash;
-}
 
 __attribute__((noinline)) int escape(double cx, double cy, int limit) {
     double x = 0, y = 0, x2 = 0, y2 = 0;

@@ -8,17 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POINTS = 500000, PATHS = 4000, DAYS = 64, SIDE = 64, SWEEPS = 60, SAMPLES = 4000, CENTRES = 7, ROUNDS = 12 };
+#include "kernel.h"
 
-/* One wrong bit shows. */
-static uint64_t checksum(const void *data, size_t size) {
-    uint64_t hash = 0xcbf29ce484222325u, word;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        memcpy(&word, (const char *)data + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
-    }
-    return hash;
-}
+enum { POINTS = 500000, PATHS = 4000, DAYS = 64, SIDE = 64, SWEEPS = 60, SAMPLES = 4000, CENTRES = 7, ROUNDS = 12 };
 
 typedef struct {
     uint64_t a, b;

@@ -6,17 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BYTES = 32768, SLOTS = 8192, ROUNDS = 24 };
+#include "kernel.h"
 
-/* One wrong bit shows. */
-static uint64_t checksum(const void *data, size_t size) {
-    uint64_t hash = 0xcbf29ce484222325u, word;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        memcpy(&word, (const char *)data + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
-    }
-    return hash;
-}
+enum { BYTES = 32768, SLOTS = 8192, ROUNDS = 24 };
 
 #define ROTATE(x, bits) ((x) << (bits) | (x) >> (64 - (bits)))
 #define SIP_ROUND                                                                                       \
