@@ -112,7 +112,7 @@ llvm-tests: setup ## hold what chordal makes of LLVM's own tests of x86 code gen
 	$(CARGO) build --release
 	scripts/llvm-tests $(ARGS)
 
-executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; half an hour, resumable)
+executed: setup ## what the corpus executes, by allocator: instructions, loads, stores (docs/quality.md; more than twenty minutes, resumable)
 	$(CARGO) build --release
 	scripts/executed
 

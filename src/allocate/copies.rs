@@ -1,9 +1,10 @@
 //! Copies that are only other names of their sources, and copies of constants to registers of the program.
 //!
 //! In SSA form neither a value nor its copy changes. So wherever the copy is read, the value can be, if its registers and
-//! its memory will do: the copy is as wide as the value, or is its low part. Where the copy is the wider one, nothing is known
-//! of its upper part, so any register that holds the value will do for it: the value takes the copy's class. If that leaves
-//! the value fewer registers, or if a φ reads or defines it, the value is the low part of the copy from there on instead.
+//! its memory will do: the copy is as wide as the value, or is its low part. Where the copy is the wider one, and undefined above
+//! the value, any register that holds the value will do for it: the value takes the copy's class. If that leaves the value
+//! fewer registers, if a φ reads or defines it, or if a copy relies on what a register has above the value
+//! ([`InstFlags::WIDENS`]), the value is the low part of the copy from there on instead.
 //! Two names that are live at once would take two registers; one takes one. (LLVM's register coalescer finds such copies by
 //! comparing the contents of registers.)
 //!
@@ -240,8 +241,8 @@ impl Copies<'_> {
         }
         for (row, phi) in phis.iter().enumerate() {
             let takes_over = |&(other_row, other): &(usize, &Phi)| {
-                let is_other = row > other_row || row < other_row && !may_be(other, phi);
-                is_other && may_be(phi, other) && self.has_class_of(phi.def, other.def)
+                let is_first = || row < other_row && may_be(other, phi);
+                row != other_row && self.has_class_of(phi.def, other.def) && may_be(phi, other) && !is_first()
             };
             // One with most arguments is itself no other φ.
             let arguments = |phi: &Phi| phi.args.iter().filter(|arg| arg.is_some()).count();

@@ -139,6 +139,11 @@ impl State {
         values
     }
 
+    /// Whether a place holds such a value.
+    pub(super) fn holds_any(&self, place: impl Into<Place>, is_such: impl Fn(&Value) -> bool) -> bool {
+        self.contents[place.into().0 as usize].iter().any(is_such)
+    }
+
     pub(super) fn places(&self, value: Value) -> &[Place] {
         &self.places[value]
     }

@@ -357,7 +357,7 @@ impl<'a> Transfer<'a> {
     }
 
     /// The width of a value: the size of its slot.
-    /// Whether a location holds a value if so many bytes that hold it are put there.
+    /// Whether a location holds a value after this many bytes have been copied there from a place that holds it.
     fn carries(&self, value: Value, to: Location, bytes: u32) -> bool {
         let fits = |slot: Slot| self.size(value) <= self.overlay.slots[slot].size;
         let content = self.content(value);
@@ -368,10 +368,10 @@ impl<'a> Transfer<'a> {
     /// as wide is in it then. (It does not matter if nothing relies on that.)
     fn is_full(&self, state: &State, slot: Slot) -> bool {
         let fills = |value: &Value| self.size(*value) == self.overlay.slots[slot].size;
-        self.extended.is_empty() || state.contents(slot).iter().any(fills)
+        self.extended.is_empty() || state.holds_any(slot, fills)
     }
 
-    /// Whether a location holds a value if a number is put there that extends the first bytes of something that holds it.
+    /// The same, where the bytes are a number that is extended on its way.
     fn extends(&self, value: Value, to: Location, bytes: u32) -> bool {
         self.carries(value, to, bytes) && !self.extended.contains(value)
     }

@@ -109,7 +109,7 @@ private:
     const TargetRegisterClass *Class = classOfOthers(Value, Widest, Narrow);
     if (Narrow.empty() || size(Class) <= size(Old))
       return;
-    bool IsRare = size(Old) * 3 < size(Class) && !mayStay(Value);
+    bool IsRare = size(Old) * 3 < size(Class) && !letStay(Value);
     if (!IsRare && !isConfined(Value, Narrow))
       return;
     for (MachineInstr *Reader : Narrow)
@@ -128,9 +128,9 @@ private:
     return CallsOf->crossed(Value, MRI, MBFI) >= Copies;
   }
 
-  // Whether a value may stay in one of hardly any registers: it is read only in the block that defines it, and few others of
-  // that block stay there.
-  bool mayStay(Register Value) {
+  // Lets a value stay in one of hardly any registers if it is read only in the block that defines it and few others of that block
+  // stay; whether it does.
+  bool letStay(Register Value) {
     constexpr unsigned Most = 2;
     const MachineBasicBlock *MBB = MRI.getVRegDef(Value)->getParent();
     auto IsHere = [&](const MachineInstr &MI) { return MI.getParent() == MBB && !MI.isPHI(); };
