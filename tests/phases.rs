@@ -203,6 +203,29 @@ mod assignment {
         assert_eq!(performed("|2) = op v0 v3", " movable"), 0, "it can overwrite v3 where it is");
     }
 
+    /// What v1 is read by is in the way. The instructions that read v0 later stand in front of the one that computes v1.
+    #[test]
+    fn readers_go_up_in_front_of_what_overwrites_the_value() {
+        let performed = |choice: &str, between: &str, readers: &str| {
+            let head = "target tiny\nfunction f\nb0:\n  v0:w = op\n  v3:w = op\n";
+            let text = format!("{head}  v1:w(reuse=1{choice}) = op v0 movable\n{between}{readers}");
+            let function = parse(&text).unwrap();
+            let (overlay, _) = allocate(&function, Preset { sink: true, ..spill_free() }).unwrap();
+            edits(&function, &overlay).iter().filter(|edit| edit.contains("perform")).count()
+        };
+        let read = "  op v1\n";
+        let two = "  v2:w(reuse=1) = op v0 movable\n  v4:w(reuse=1|2) = op v0 v2 movable\n  op v4\n";
+        assert_eq!(performed("", read, two), 2);
+        assert_eq!(performed("|none", read, two), 0, "no copy is needed for v1");
+        assert_eq!(performed("", "  op v1 clobbers=a\n", two), 0, "v4 would be live over a call");
+        assert_eq!(performed("", read, &two.replace("v0 movable", "v0")), 0, "one of them does not move");
+        assert_eq!(performed("", read, "  v2:w(reuse=1) = op v3 v1 v0 movable\n  op v2\n"), 0, "it reads v1");
+        assert_eq!(performed("", read, "  v2:w(reuse=1) = op v0 movable\n  op v2\n"), 0, "it overwrites v0 itself");
+        assert_eq!(performed("", read, "  v2:w(reuse=1) = op v3 v0 movable\n  op v2\n"), 1);
+        let more = "  v4:w = op v0 movable\n  v2:w = op v0 movable\n  op v4 v2 v3\n";
+        assert_eq!(performed("", read, more), 0, "more values are live on the way");
+    }
+
     #[test]
     fn nothing_sinks_past_an_instruction_that_can_overwrite_nothing_else() {
         let performed = |last: &str| {

@@ -21,7 +21,7 @@ pub struct Preset {
     pub merge_copies: bool,
     /// Whether values wait in registers excluded from allocation, where the program has put them or needs them.
     pub park: bool,
-    /// Whether two-address instructions move past the last use of the value that they overwrite.
+    /// Whether two-address instructions move past the other uses of the value that they overwrite.
     pub sink: bool,
     /// Whether computations move down to the first use of their result, where registers are scarce.
     pub delay: bool,

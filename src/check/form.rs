@@ -3,6 +3,7 @@
 use super::complaint::{Complaint, Fault, Subject};
 use crate::machine::{Block, Edit, Function, Inst, InstFlags, InstKind, Location, Overlay, Point, Reg, RegClass, Slot};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub(super) fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint>> {
     let mut performed: BTreeMap<Inst, Vec<Point>> = BTreeMap::new();
@@ -134,19 +135,17 @@ impl Form<'_> {
         }
     }
 
-    /// Whether exactly one edit performs a movable instruction, later in its block than it stands. If it reads memory, no
-    /// instruction in between may write any.
+    /// Whether exactly one edit performs a movable instruction, and in its block. If it reads memory, no instruction in between
+    /// may write any.
     fn is_performed_once(&self, block: Block, inst: Inst) -> bool {
         let insts = &self.function.insts;
-        let index = inst.as_u32() - self.function.blocks[block].insts.start;
+        let Range { start, end } = self.function.blocks[block].insts;
         let points = self.performed.get(&inst).map_or(&[][..], Vec::as_slice);
         let [point] = points else { return false };
-        let end = self.function.blocks[block].insts.end.min(inst.as_u32() + point.index.saturating_sub(index));
-        let is_written = || (inst.as_u32()..end).any(|between| insts[Inst::from_u32(between)].is(InstFlags::WRITES));
-        insts[inst].is(InstFlags::MOVABLE)
-            && point.block == block
-            && point.index > index
-            && !(insts[inst].is(InstFlags::READS) && is_written())
+        let at = end.min(start + point.index);
+        let between = at.min(inst.as_u32())..at.max(inst.as_u32());
+        let is_written = || between.map(Inst::from_u32).any(|other| insts[other].is(InstFlags::WRITES));
+        insts[inst].is(InstFlags::MOVABLE) && point.block == block && !(insts[inst].is(InstFlags::READS) && is_written())
     }
 
     fn exists(&self, location: Location) -> bool {

@@ -693,7 +693,7 @@ fn performed() -> Program {
 }
 
 #[test]
-fn an_instruction_is_performed_once_and_further_down() {
+fn an_instruction_is_performed_once_in_its_block() {
     performed().assert_accepted();
     let moved = Inst::from_u32(1);
     let again = |b: usize, index: u32| {
@@ -705,13 +705,32 @@ fn an_instruction_is_performed_once_and_further_down() {
     assert_eq!(again(0, 3)[0], not_once);
     let mut early = performed();
     early.overlay.edits[0].0 = point(0, 1);
-    assert_eq!(early.complaints()[0], not_once);
+    assert_eq!(early.complaints()[0], "b0, instruction 2, operand 0: expected v0 in a, which holds v2");
     let mut never = performed();
     never.overlay.edits.clear();
     assert_eq!(never.complaints()[0], not_once);
     let mut fixed = performed();
     fixed.function.insts[moved].flags.remove(InstFlags::MOVABLE);
     assert_eq!(fixed.complaints()[0], not_once);
+}
+
+/// v3 is computed from v2, a dropped copy of v1, before an instruction that stands in front of the copy.
+#[test]
+fn an_instruction_is_performed_further_up() {
+    let performed_at = |index: u32| {
+        let mut p = defined(&["a", "c"], &[GP; 4]);
+        p.op(0, &[(usage(0), "a")]);
+        let copy = p.copy(0, InstKind::Copy, &[(def(2), "c"), (usage(1), "c")]);
+        let moved = p.op(0, &[(def(3), "b"), (usage(2), "c")]);
+        p.function.insts[moved].flags.insert(InstFlags::MOVABLE);
+        p.overlay.dropped = vec![copy, moved];
+        p.overlay.locations[3..5].fill(None);
+        p.edit(0, index, Edit::Perform { inst: moved, flagless: false });
+        p.op(0, &[(usage(3), "b"), (usage(2), "c")]);
+        p.complaints()
+    };
+    assert_eq!([1, 2, 3, 4].map(performed_at), [[""; 0]; 4]);
+    assert_eq!(performed_at(0)[0], "b0, instruction 0, operand 1: expected v2 in c, which holds no value");
 }
 
 /// Any instruction in between may write what has been read, and so may the last of them.

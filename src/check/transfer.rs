@@ -138,7 +138,11 @@ impl<'a> Transfer<'a> {
     pub(super) fn walk(&self, state: &mut State, block: Block, visitor: &mut impl Visitor) {
         let edits = &self.overlay.edits;
         let first = edits.partition_point(|(at, _)| at.block < block);
-        let mut edits = edits[first..].iter().take_while(|(at, _)| at.block == block).peekable();
+        let edits = edits[first..].iter().take_while(|(at, _)| at.block == block);
+        if edits.clone().any(|(_, edit)| matches!(edit, Edit::Perform { .. })) {
+            self.know_copies(state, block);
+        }
+        let mut edits = edits.peekable();
         for (index, inst) in self.function.block_insts(block).enumerate() {
             let point = Point { block, index: index as u32 };
             while let Some((_, edit)) = edits.next_if(|(at, _)| *at == point) {
@@ -159,6 +163,15 @@ impl<'a> Transfer<'a> {
         visitor.end(state, block);
     }
 
+    /// Lets dropped copies of values that are known at the block's head hold these values from there on: an instruction may be
+    /// performed before a copy that it reads.
+    fn know_copies(&self, state: &mut State, block: Block) {
+        let dropped = self.function.block_insts(block).filter(|&inst| self.overlay.is_dropped(inst));
+        for (copy, source) in dropped.filter_map(|inst| copied(self.function, inst)) {
+            self.alias(state, copy, source);
+        }
+    }
+
     fn edit(&self, state: &mut State, edit: &Edit) {
         let width = |class: RegClass| self.function.file.classes[class].slot_size;
         let carried = |to: Location, class: RegClass| move |v: Value| self.carries(v, to, width(class));
@@ -174,14 +187,6 @@ impl<'a> Transfer<'a> {
             Edit::Perform { inst, .. } => {
                 self.overwrite(state, inst);
                 self.write(state, inst);
-                // A dropped copy of the definition may have been passed already. (The previous round's value of the copy is
-                // dead: the definition dominates the copy, and the copy dominates all its uses.)
-                for def in self.function.operands(inst).iter().filter(|o| o.is_def()) {
-                    for copy in self.equal(def.value).into_iter().skip(1) {
-                        state.forget(copy);
-                        self.alias(state, copy, def.value);
-                    }
-                }
             }
             Edit::StoreConstant { to, inst } => {
                 state.clear(to);
@@ -214,8 +219,10 @@ impl<'a> Transfer<'a> {
     fn destroy(&self, state: &mut State, inst: Inst) {
         if self.overlay.is_dropped(inst) {
             // A dropped constant would have the same value as before, so copies of it stay valid.
+            // Nor does any place hold what an instruction defines that is performed elsewhere in its block, before it is.
             let data = &self.function.insts[inst];
-            if data.kind == InstKind::Copy || data.is(InstFlags::RECOMPUTABLE) || self.overlay.is_performed(self.function, inst) {
+            let is_elsewhere = self.overlay.is_performed(self.function, inst);
+            if !is_elsewhere && (data.kind == InstKind::Copy || data.is(InstFlags::RECOMPUTABLE)) {
                 self.function.operands(inst).iter().filter(|o| o.is_def()).for_each(|o| state.forget(o.value));
             }
             return;
@@ -289,7 +296,21 @@ impl<'a> Transfer<'a> {
                 if let InstKind::CopyFrom(reg) = self.function.insts[inst].kind {
                     state.generate(reg, operand.value);
                 }
+                self.know_copies_of(state, operand.value);
             }
+        }
+    }
+
+    /// Lets the dropped copies of a value hold it where it is defined. Some may have been passed already, or not yet, where
+    /// instructions are performed elsewhere in their blocks. (What a copy was in the previous round of a loop is dead: the
+    /// definition dominates the copy, and the copy dominates all its uses.)
+    fn know_copies_of(&self, state: &mut State, value: Value) {
+        if self.copies[value].is_empty() {
+            return;
+        }
+        for copy in self.equal(value).into_iter().skip(1) {
+            state.forget(copy);
+            self.alias(state, copy, value);
         }
     }
 

@@ -258,7 +258,7 @@ pub static OPTIONS: &[CliOption] = &[
                 "sink",
                 Readers::All,
                 field!(sink),
-                "Whether two-address instructions move past the last use of the value that they overwrite",
+                "Whether two-address instructions move past the other uses of the value that they overwrite",
             ),
             switch(
                 "delay",

@@ -59,7 +59,7 @@ pub enum Edit {
         to: Slot,
         inst: Inst,
     },
-    /// Execute this movable instruction here, rather than earlier in the block where it stands. If `flagless`, it takes a
+    /// Execute this movable instruction here, rather than where it stands in the block. If `flagless`, it takes a
     /// three-address form, which writes no flags.
     Perform {
         inst: Inst,

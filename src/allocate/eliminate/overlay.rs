@@ -85,11 +85,12 @@ impl Layer<'_> {
             let movable = origin.filter(|&origin| self.imported.insts[origin].is(InstFlags::MOVABLE));
             let moved = movable.and_then(|origin| Some((origin, *self.changes.moved.get(&origin)?)));
             let parked = origin.filter(|origin| self.changes.parked.contains_key(origin));
-            let passed = match moved.map(|(origin, _)| origin).or(parked) {
+            let passed = match parked {
                 // A parked copy to a register has moved up, so the instructions that it has overtaken come after it.
                 Some(origin) if matches!(self.imported.insts[origin].kind, InstKind::CopyTo(_)) => None,
                 // The instructions that it has moved past may be dropped.
                 Some(origin) => Some(origin.as_u32() + 1).filter(|&passed| passed > start + point.index),
+                None if moved.is_some() => None,
                 None => match origin {
                     Some(origin) => Some(origin.as_u32()),
                     None => self.passed(block, inst, start + point.index),

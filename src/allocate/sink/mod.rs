@@ -1,12 +1,12 @@
-//! Computations, moved down in their blocks.
+//! Computations, moved in their blocks: nearly always down.
 //!
 //! Instruction selection computes as early as it can. Two-address instructions go after the last use of the value that they
-//! overwrite ([`overwrite`]). Then, where more values are live than there are registers, computations go to where their
+//! overwrite ([`overwrite`]), or its other readers in front of them ([`hoist`]). Then, where more values are live than there are registers, computations go to where their
 //! values are needed ([`delay`]).
 //!
 //! Requires: SSA form.
-//! Ensures: the same function. Movable instructions have moved down in their blocks; those that read memory have passed none
-//! that write it.
+//! Ensures: the same function. Movable instructions have moved in their blocks; those that read memory have passed none that
+//! write it.
 //! Relies on: SSA form. A value never changes, so its computation may stand anywhere between its operands and its first use.
 //!
 //! ```text
@@ -22,6 +22,7 @@
 //! are live there, v2 is computed in a form that writes none (`testdata/functions/sink.txt`).
 
 mod delay;
+mod hoist;
 mod overwrite;
 
 use crate::analysis::{Liveness, PinLiveness};
@@ -50,7 +51,7 @@ impl Moves {
     }
 }
 
-/// Moves instructions down; `None` if none moves.
+/// Moves instructions; `None` if none moves.
 pub(super) fn sink(function: &Function, liveness: &Liveness, moves: Moves) -> Option<(Function, Moved)> {
     let code = Code { function, liveness, pins: OnceCell::new(), arrivals: OnceCell::new() };
     let sinker = Sinker::new(&code);

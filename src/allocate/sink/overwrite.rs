@@ -11,6 +11,9 @@ use super::{Code, Moved, Reordered};
 use crate::allocate::pressure::demand::is_first_use;
 use crate::machine::{Bank, Block, Function, Inst, InstFlags, InstKind, Operand, Point, Value};
 
+/// How many instructions further down the last use may be.
+pub(super) const REACH: usize = 100;
+
 /// Moves two-address instructions.
 pub(super) struct Sinker<'a> {
     code: &'a Code<'a>,
@@ -24,29 +27,34 @@ impl<'a> Sinker<'a> {
     /// Moves two-address instructions in a block's order.
     pub(super) fn block(&self, block: Block, Reordered { insts: order, moved }: &mut Reordered) {
         for index in (0..order.len()).rev() {
-            let Some((group, to)) = self.destination(block, order, index) else { continue };
-            let forms = group.iter().map(|&inst| Some((inst, self.form(block, order, inst, to, moved)?)));
-            let Some(forms) = forms.collect::<Option<Vec<_>>>() else { continue };
-            moved.extend(forms);
-            order[index..=to].sort_by_key(|inst| group.contains(inst));
+            let _ = self.sink(block, order, index, moved).or_else(|| self.hoist(block, order, index, moved));
         }
+    }
+
+    /// Moves the instruction at an index down, if it can overwrite a value then.
+    fn sink(&self, block: Block, order: &mut [Inst], index: usize, moved: &mut Moved) -> Option<()> {
+        let (group, to) = self.destination(block, order, index)?;
+        let forms = group.iter().map(|&inst| Some((inst, self.form(block, order, inst, to + 1, moved)?)));
+        moved.extend(forms.collect::<Option<Vec<_>>>()?);
+        order[index..=to].sort_by_key(|inst| group.contains(inst));
+        Some(())
+    }
+
+    /// Moves the other readers of a value up, in front of the instruction at an index, if it can overwrite the value then.
+    fn hoist(&self, block: Block, order: &mut [Inst], index: usize, moved: &mut Moved) -> Option<()> {
+        let (readers, to) = self.readers(block, order, index)?;
+        let forms = readers.iter().map(|&inst| Some((inst, self.form(block, order, inst, index, moved)?)));
+        moved.extend(forms.collect::<Option<Vec<_>>>()?);
+        order[index..=to].sort_by_key(|inst| !readers.contains(inst));
+        Some(())
     }
 
     /// The index of the last use of the value that an instruction overwrites, if the instruction can stand after it. Also
     /// the group that moves there: the instruction, and those that read what others of the group define.
     fn destination(&self, block: Block, order: &[Inst], index: usize) -> Option<(Vec<Inst>, usize)> {
-        /// How many instructions further down the last use may be.
-        const REACH: usize = 100;
         let inst = order[index];
         let def = self.movable(inst)?;
-        let operands = self.code.function.operands(inst);
-        let overwritten = operands[usize::from(def.reuse?)].value;
-        let lives_on = self.code.liveness.live_out(block).binary_search(&overwritten).is_ok();
-        // If it could overwrite either of two values, one of them may die.
-        let has_choice = !def.reuse_instead.is_empty() || def.reuse_none;
-        if lives_on || self.killed(inst, |value| has_choice || value == overwritten) {
-            return None;
-        }
+        let overwritten = self.overwritten(block, inst, def)?;
         let mut group =
             Group { sinker: self, overwritten, bank: self.bank(def.value), insts: Vec::new(), live: Vec::new(), kept: 0 };
         group.add(inst, def)?;
@@ -67,15 +75,34 @@ impl<'a> Sinker<'a> {
         None
     }
 
+    /// The value that an instruction overwrites, if it is live behind the instruction but not at the block's end.
+    pub(super) fn overwritten(&self, block: Block, inst: Inst, def: &Operand) -> Option<Value> {
+        let overwritten = self.operands(inst)[usize::from(def.reuse?)].value;
+        let lives_on = self.code.liveness.live_out(block).binary_search(&overwritten).is_ok();
+        // If it could overwrite either of two values, one of them may die.
+        let has_choice = !def.reuse_instead.is_empty() || def.reuse_none;
+        (!lives_on && !self.killed(inst, |value| has_choice || value == overwritten)).then_some(overwritten)
+    }
+
+    /// Whether an instruction destroys registers, as calls do. What is computed before has to be kept somewhere else.
+    pub(super) fn destroys(&self, inst: Inst) -> bool {
+        let Function { file, .. } = self.code.function;
+        !self.code.function.pins(inst).clobbers.is_subset(file.status)
+    }
+
+    pub(super) fn operands(&self, inst: Inst) -> &[Operand] {
+        self.code.function.operands(inst)
+    }
+
     /// The definition of an instruction that may move here. Those that read memory may not: with sums of values in memory
     /// moved, more was spilled.
-    fn movable(&self, inst: Inst) -> Option<&Operand> {
+    pub(super) fn movable(&self, inst: Inst) -> Option<&Operand> {
         self.code.movable(inst).filter(|_| !self.code.function.insts[inst].is(InstFlags::READS))
     }
 
     /// Whether nothing is gained after an instruction that reads a value: the instruction copies it, or can overwrite
     /// nothing else without a copy.
-    fn wants(&self, inst: Inst, value: Value) -> bool {
+    pub(super) fn wants(&self, inst: Inst, value: Value) -> bool {
         let first = self.code.function.insts[inst].operands.start as usize;
         let operands = self.code.function.operands(inst);
         let is_free = |of: &u8| self.code.liveness.kills(first + usize::from(*of));
@@ -94,22 +121,22 @@ impl<'a> Sinker<'a> {
         matches!(self.code.function.insts[inst].kind, InstKind::CopyTo(reg) if self.code.arrivals()[value].contains(reg))
     }
 
-    fn bank(&self, value: Value) -> Bank {
+    pub(super) fn bank(&self, value: Value) -> Bank {
         let Function { values, file, .. } = self.code.function;
         file.classes[values[value].class].bank
     }
 
     /// Whether an instruction reads one of these values last.
-    fn killed(&self, inst: Inst, wanted: impl Fn(Value) -> bool) -> bool {
+    pub(super) fn killed(&self, inst: Inst, wanted: impl Fn(Value) -> bool) -> bool {
         let first = self.code.function.insts[inst].operands.start as usize;
         let mut operands = self.code.function.operands(inst).iter().enumerate();
         operands.any(|(k, o)| !o.is_def() && wanted(o.value) && self.code.liveness.kills(first + k))
     }
 
-    /// Whether an instruction must not write flags after another one; `None` if it must not and has no form that does not.
-    fn form(&self, block: Block, order: &[Inst], inst: Inst, to: usize, moved: &Moved) -> Option<bool> {
+    /// Whether an instruction must not write flags at an index; `None` if it must not and has no form that does not.
+    fn form(&self, block: Block, order: &[Inst], inst: Inst, at: usize, moved: &Moved) -> Option<bool> {
         // Instructions that have moved write flags that nothing reads.
-        let next = order[to + 1..].iter().find(|other| !moved.contains_key(other));
+        let next = order[at..].iter().find(|other| !moved.contains_key(other));
         let end = Point { block, index: order.len() as u32 };
         let pins = self.code.pins();
         let live = next.map_or_else(|| pins.at(self.code.function, end), |&next| pins.before(next));
