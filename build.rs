@@ -26,6 +26,7 @@ const BRIDGE: &[&str] = &[
     "forms",
     "reserved",
     "x86/constants",
+    "x86/shorten",
     "x86/zeroes",
     "early",
     "x86/pairs",

@@ -45,3 +45,17 @@ fn tuned_is_as_good_as_greedy_where_it_was_not() {
     }
     assert!(worse.is_empty(), "overhead, and greedy's: {worse:#?}");
 }
+
+#[test]
+fn copies_of_extended_numbers_are_of_32_bits() {
+    let folder = TempDir::new().expect("there is room for temporary files");
+    let program = programs_in("greedy").into_iter().find(|program| program.name() == "short_copies").expect("it is there");
+    let module = folder.path().join("short_copies.bc");
+    compile(&program, &module);
+    let output = Command::cargo_bin("chordal").expect("the binary is built").args(["compile", "-o", "-"]).arg(&module).output();
+    let assembly = String::from_utf8(output.expect("chordal starts").stdout).expect("assembly is text");
+    let is_copy = |line: &&str, opcode: &str| line.contains(opcode) && line.matches('%').count() == 2 && !line.contains('(');
+    let copies = |opcode: &str| assembly.lines().filter(|line| is_copy(line, opcode)).count();
+    assert_eq!(copies("\tmovq\t"), 0, "{assembly}");
+    assert!(copies("\tmovl\t") > 1, "{assembly}");
+}

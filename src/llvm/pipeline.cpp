@@ -86,6 +86,27 @@ private:
 };
 char Count::ID = 0;
 
+// Makes the code of our allocator shorter where the registers that it has chosen allow it.
+class Shorten : public MachineFunctionPass {
+public:
+  static char ID;
+  explicit Shorten(Run &R) : MachineFunctionPass(ID), R(R) {}
+  StringRef getPassName() const override { return "chordal: shorter moves"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    AU.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(AU);
+  }
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    if (!R.fallsBack(MF))
+      x86::shortenMoves(MF, *R.Targets[R.target(MF).first]);
+    return false;
+  }
+
+private:
+  Run &R;
+};
+char Shorten::ID = 0;
+
 // Replaces the passes between SSA machine code and physical registers: our allocation does the work of all of them.
 void configureOurs(TargetPassConfig &TPC, Run &R) {
   useAllocator(new Nothing());
@@ -95,6 +116,7 @@ void configureOurs(TargetPassConfig &TPC, Run &R) {
         AnalysisID(&VirtRegRewriterID), AnalysisID(&StackSlotColoringID)})
     TPC.disablePass(Replaced);
   insertAllocation(TPC, R);
+  TPC.insertPass(&UnpackMachineBundlesID, IdentifyingPassPtr(new Shorten(R)));
   if (R.Options.separate_saves) {
     TPC.substitutePass(&ShrinkWrapID, IdentifyingPassPtr(createWrap(R, Pass::createPass(&ShrinkWrapID))));
     TPC.insertPass(&PrologEpilogCodeInserterID, IdentifyingPassPtr(createDescribe(R)));

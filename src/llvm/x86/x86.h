@@ -111,6 +111,12 @@ void zeroInOneInstruction(llvm::MachineFunction &MF, Target &T);
 // are right.
 void zeroByExclusiveOr(llvm::MachineFunction &MF, Target &T);
 
+// --- Shorter instructions (shorten.cpp)
+
+// Moves only the low halves of registers whose upper halves are zero, where that takes a byte less. To be called when the function
+// will not change any more.
+void shortenMoves(llvm::MachineFunction &MF, Target &T);
+
 // --- Pairs of mask registers, which one instruction writes at once (pairs.cpp)
 
 // Has the definition of a pair write the first pair that there is, from which its halves are copied at once: values have one
