@@ -172,15 +172,19 @@ private:
 
   void load(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, MCRegister Reg, int Slot, const TargetRegisterClass *RC) {
     TII.loadRegFromStackSlot(MBB, At, Reg, Slot, RC, Register());
-    accessed(*std::prev(At), RC);
+    accessed(*std::prev(At), Reg, RC);
   }
 
   void store(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, MCRegister Reg, int Slot, const TargetRegisterClass *RC) {
     TII.storeRegToStackSlot(MBB, At, Reg, false, Slot, RC, Register());
-    accessed(*std::prev(At), RC);
+    accessed(*std::prev(At), Reg, RC);
   }
 
-  void accessed(MachineInstr &Access, const TargetRegisterClass *RC) {
+  // What is stored may be a copy. LLVM's copy propagation has the source stored, and removes the copy if nothing else reads it.
+  void accessed(MachineInstr &Access, MCRegister Reg, const TargetRegisterClass *RC) {
+    for (MachineOperand &MO : Access.explicit_operands())
+      if (MO.isReg() && MO.getReg() == Reg)
+        MO.setIsRenamable(renamable(E.T.lowPartOf(Reg)));
     if (RC != x86::tileClass(TRI))
       return;
     x86::removeStride(Access);
