@@ -153,6 +153,34 @@ mod assignment {
         assert_eq!([true, false].map(is_no_move), [true, false]);
     }
 
+    /// Of six values, four find a register of their bank. The others go to registers of the bank beside it that nobody has to
+    /// save, if other values and a call leave some free.
+    #[test]
+    fn what_is_spilled_goes_to_free_registers_of_the_bank_beside() {
+        let to_memory = |others: usize, call: &str, class: &str| {
+            let values = |class: &str, numbers: std::ops::Range<usize>| {
+                numbers.map(|n| format!("  v{n}:{class} = op\n")).collect::<String>()
+            };
+            let reads = |numbers: std::ops::Range<usize>| numbers.map(|n| format!("  op v{n}\n")).collect::<String>();
+            let (first, last) = (values(class, 0..6), values("w", 6..6 + others));
+            let text = format!(
+                "target tiny\nfunction f\nb0:\n{first}{last}{call}{}{}{}",
+                reads(6..6 + others),
+                reads(0..6),
+                reads(0..6)
+            );
+            let function = parse(&text).unwrap();
+            let (overlay, _) = allocate(&function, Preset::named("tuned").unwrap()).unwrap();
+            overlay.slots.len()
+        };
+        assert_eq!(to_memory(0, "", "f"), 0);
+        let without = to_memory(4, "", "f");
+        assert!(without > 0, "there are four registers that nobody has to save");
+        assert!(to_memory(3, "", "f") < without, "one is free");
+        assert!(to_memory(0, "  op clobbers=a,b,c,d\n", "f") > 0, "a call destroys them");
+        assert!(to_memory(0, "", "x") > 0, "no bank is beside this one");
+    }
+
     #[test]
     fn nothing_sinks_past_a_copy_of_the_value_that_it_overwrites() {
         let performed = |copy: &str| {

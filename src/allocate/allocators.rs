@@ -29,6 +29,8 @@ pub struct Preset {
     pub forms: bool,
     /// Whether copies avoid edges on which they would need a block of their own, and a jump, where that costs less.
     pub spare_jumps: bool,
+    /// Whether slots become registers of another bank, where these are free.
+    pub register_slots: bool,
     /// Whether each callee-saved register is saved for itself, where that costs less, and not by the prologue.
     pub separate_saves: bool,
     /// How values are given registers.
@@ -225,6 +227,7 @@ pub const PLAIN: Preset = Preset {
     delay: false,
     forms: false,
     spare_jumps: false,
+    register_slots: false,
     separate_saves: false,
     assignment: AssignmentStrategy::DominanceOrder(PLAIN_ORDER),
     spill: spill::Policy {
@@ -339,6 +342,7 @@ const TUNED: Preset = Preset {
     delay: true,
     forms: true,
     spare_jumps: true,
+    register_slots: true,
     separate_saves: true,
     coalescing: Coalescing::ByPhi,
     assignment: AssignmentStrategy::DominanceOrder(BEST),

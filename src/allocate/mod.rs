@@ -46,6 +46,7 @@ pub mod pipeline;
 mod pressure;
 pub mod recolour;
 pub mod regalloc2;
+mod register_slots;
 pub mod shrink_wrap;
 mod sink;
 pub mod spill;

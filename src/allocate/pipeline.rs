@@ -11,7 +11,7 @@
 use super::changes::Changes;
 use super::park::{self, park};
 use super::sink::{Moves, sink};
-use super::{assign, copies, cost, cssa, eliminate, forms, recolour};
+use super::{assign, copies, cost, cssa, eliminate, forms, recolour, register_slots};
 use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use crate::allocate::assign::{Assignment, Coloured, Evictable, Refusal};
@@ -292,10 +292,13 @@ fn answer(
     if preset.spare_jumps {
         eliminate::hoist(imported, coloured, liveness, pins, preset.spill.weigh_size, &mut overlay);
     }
-    match moved_by_no_class(imported, &overlay) {
-        Some(message) => Err(Unsupported(message).into()),
-        None => Ok((overlay, code)),
+    if let Some(message) = moved_by_no_class(imported, &overlay) {
+        return Err(Unsupported(message).into());
     }
+    if preset.register_slots {
+        register_slots::into_registers(imported, &mut overlay);
+    }
+    Ok((overlay, code))
 }
 
 /// Allocates the program as imported, since it could not be allocated as it had been prepared.

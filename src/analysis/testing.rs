@@ -52,7 +52,7 @@ pub(crate) fn graph(succs: &[&[usize]]) -> Function {
 pub(crate) fn file() -> RegisterFile {
     let banks = [("gp", SwapSupport::Exchange), ("vec", SwapSupport::Xor)];
     let banks: PrimaryMap<Bank, BankInfo> =
-        banks.into_iter().map(|(name, swap)| BankInfo { name: name.to_string(), swap }).collect();
+        banks.into_iter().map(|(name, swap)| BankInfo { name: name.to_string(), swap, beside: None }).collect();
     let (gp, vec) = (Bank::from_u32(0), Bank::from_u32(1));
     let regs = [("a", Some(gp)), ("b", Some(gp)), ("c", Some(gp)), ("d", Some(gp)), ("x", Some(vec)), ("y", Some(vec))];
     let regs = regs.into_iter().chain([("flags", None)]).map(|(name, bank)| RegInfo { name: name.to_string(), bank });

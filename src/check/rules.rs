@@ -21,8 +21,8 @@ use super::complaint::{Complaint, Fault, Subject};
 use super::state::State;
 use super::transfer::{Visitor, copy_ends, is_same, located, relies_on_rest, written};
 use crate::machine::{
-    Block, Edit, Function, Inst, InstFlags, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass, RegSet, Role,
-    Slot, SwapKind, SwapSupport, Value,
+    Block, ClassInfo, Edit, Function, Inst, InstFlags, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass,
+    RegSet, Role, Slot, SwapKind, SwapSupport, Value,
 };
 use cranelift_entity::SecondaryMap;
 
@@ -122,7 +122,7 @@ impl<'a> Rules<'a> {
                 faults.extend([self.may_read(from, class), self.slot_fits(to, class)].into_iter().flatten());
             }
             Edit::Move { to, from, class } => {
-                faults.extend([self.may_read(from, class), self.may_write(point, to, class)].into_iter().flatten());
+                faults.extend(self.moves(point, to, from, class).into_iter().flatten());
                 overwritten.insert(to);
             }
             Edit::Swap { a, b, class, kind } => {
@@ -230,6 +230,23 @@ impl<'a> Rules<'a> {
     fn in_class(&self, reg: Reg, class: RegClass) -> Option<Fault> {
         let fits = self.function.file.classes[class].regs.contains(reg);
         (!fits).then_some(Fault::OutsideClass { reg, class })
+    }
+
+    /// Whether the registers of an edit that moves are in its class. One of them may be in the bank beside the class's instead,
+    /// in a class that is as wide.
+    fn moves(&self, point: Point, to: Reg, from: Reg, class: RegClass) -> [Option<Fault>; 2] {
+        let file = &self.function.file;
+        let ClassInfo { bank, slot_size, .. } = file.classes[class];
+        let holds =
+            |c: &ClassInfo, reg: Reg| Some(c.bank) == file.banks[bank].beside && c.slot_size >= slot_size && c.regs.contains(reg);
+        let is_beside = |reg: Reg| file.classes.values().any(|c| holds(c, reg));
+        let reads = self.may_read(from, class);
+        let writes = self.may_write(point, to, class);
+        match (reads, writes) {
+            (Some(_), None) if is_beside(from) => [None, None],
+            (None, Some(_)) if is_beside(to) => [None, None],
+            faults => faults.into(),
+        }
     }
 
     /// Whether a slot fits the class and may be written.

@@ -3,8 +3,8 @@
 use super::{Complaint, check};
 use crate::analysis::testing::{append, block, def, file, graph, phi, pin, usage, value};
 use crate::machine::{
-    DebugUse, Edit, Function, Inserted, Inst, InstFlags, InstKind, Location, Operand, Overlay, PinSets, Point, Reg, RegClass,
-    RegSet, Role, Slot, SlotData, SwapKind,
+    Bank, DebugUse, Edit, Function, Inserted, Inst, InstFlags, InstKind, Location, Operand, Overlay, PinSets, Point, Reg,
+    RegClass, RegSet, Role, Slot, SlotData, SwapKind,
 };
 use std::sync::Arc;
 
@@ -731,6 +731,25 @@ fn an_instruction_is_performed_further_up() {
     };
     assert_eq!([1, 2, 3, 4].map(performed_at), [[""; 0]; 4]);
     assert_eq!(performed_at(0)[0], "b0, instruction 0, operand 1: expected v2 in c, which holds no value");
+}
+
+/// v0 is of a bank whose registers take part in moves to and from the one beside it, but hold it nowhere else.
+#[test]
+fn a_value_waits_in_a_register_of_the_bank_beside() {
+    let waiting = |is_beside: bool, read_in: &str| {
+        let mut p = defined(&["x"], &[HALF]);
+        let mut file = file();
+        file.banks[Bank::from_u32(1)].beside = is_beside.then(|| Bank::from_u32(0));
+        p.function.file = file.into();
+        p.edit(0, 1, mov("a", "x", HALF));
+        p.op(0, &[]);
+        p.edit(0, 2, mov("y", "a", HALF));
+        p.op(0, &[(usage(0), read_in)]);
+        p.complaints()
+    };
+    assert_eq!(waiting(true, "y"), [""; 0]);
+    assert_eq!(waiting(false, "y")[0], "b0, before instruction 1, move x to a: a is not in class half");
+    assert_eq!(waiting(true, "a")[0], "b0, instruction 2, operand 0: a is not in class half");
 }
 
 /// Any instruction in between may write what has been read, and so may the last of them.

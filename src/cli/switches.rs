@@ -445,6 +445,12 @@ pub static OPTIONS: &[CliOption] = &[
             "Whether copies avoid edges on which they would need a block of their own, and a jump, where that costs less",
         ),
         switch(
+            "register-slots",
+            Readers::All,
+            field!(register_slots),
+            "Whether what is spilled goes to free registers of another bank (masks of AVX-512 to general registers), not to memory",
+        ),
+        switch(
             "separate-saves",
             Readers::All,
             field!(separate_saves),

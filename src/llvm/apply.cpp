@@ -195,8 +195,14 @@ private:
   // allocated: the program names it.
   void move(MachineBasicBlock &MBB, MachineBasicBlock::iterator At, const ChEdit &Edit, const TargetRegisterClass *RC) {
     auto Copy = BuildMI(MBB, At, DebugLoc(), TII.get(TargetOpcode::COPY));
-    Copy.addReg(E.T.view(RC, Edit.to), unsigned(RegState::Define) | renamable(Edit.to));
-    Copy.addReg(E.T.view(RC, Edit.from), renamable(Edit.from));
+    Copy.addReg(movedView(RC, Edit.to), unsigned(RegState::Define) | renamable(Edit.to));
+    Copy.addReg(movedView(RC, Edit.from), renamable(Edit.from));
+  }
+
+  // The view of a root that a value of a class is moved to or from: it may be of another bank.
+  MCRegister movedView(const TargetRegisterClass *RC, unsigned Root) const {
+    MCRegister Own = E.T.view(RC, Root);
+    return Own ? Own : E.T.view(x86::classBeside(RC, E.T), Root);
   }
 
   unsigned renamable(unsigned Root) const { return contains(A.usable, Root) ? unsigned(RegState::Renamable) : 0; }
@@ -204,6 +210,8 @@ private:
   // The class of an edit. An excluded register may be in no class like the value's.
   const TargetRegisterClass *classOf(const ChEdit &Edit) {
     const TargetRegisterClass *RC = E.T.llvmClass(Edit.cls);
+    if (Edit.kind == CH_MOVE && E.T.file().regs[Edit.to].bank != E.T.file().regs[Edit.from].bank)
+      return RC;
     bool Covers = (Edit.kind == CH_STORE || E.T.view(RC, Edit.to)) && (Edit.kind == CH_LOAD || E.T.view(RC, Edit.from));
     return Covers ? RC : x86::unrestricted(RC, E.T);
   }

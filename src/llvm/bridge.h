@@ -33,7 +33,8 @@ enum ChSwap { CH_SWAP_EXCHANGE = 0, CH_SWAP_XOR = 1, CH_SWAP_NEVER = 2 };
 
 typedef struct {
   ChStr name;
-  uint32_t swap; // a ChSwap
+  uint32_t swap;   // a ChSwap
+  uint32_t beside; // a bank whose registers can hold what is in this one's, or CH_NONE
 } ChBank;
 
 typedef struct {

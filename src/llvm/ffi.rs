@@ -133,6 +133,7 @@ pub struct RegSet {
 pub struct Bank {
     pub name: Str,
     pub swap: u32,
+    pub beside: u32,
 }
 
 #[repr(C)]

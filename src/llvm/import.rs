@@ -57,7 +57,10 @@ pub unsafe fn register_file(file: &ffi::File) -> Result<RegisterFile, Unknown> {
         ffi::Swap::Xor => SwapSupport::Xor,
         ffi::Swap::Never => SwapSupport::Never,
     };
-    let bank = |bank: &ffi::Bank| Ok(BankInfo { name: unsafe { bank.name.text() }, swap: swap(bank.swap.try_into()?) });
+    let bank = |bank: &ffi::Bank| {
+        let beside = (bank.beside != ffi::NONE).then(|| Bank::new(bank.beside as usize));
+        Ok(BankInfo { name: unsafe { bank.name.text() }, swap: swap(bank.swap.try_into()?), beside })
+    };
     let class = |class: &ffi::Class| {
         let order: Vec<Reg> =
             orders[class.first_reg as usize..class.end_reg as usize].iter().map(|&reg| Reg::new(usize::from(reg))).collect();
@@ -311,7 +314,7 @@ mod tests {
         let edge = |kind| frame_edge(&ffi::FrameEdge { from: 0, to: 1, frequency: 1.0, kind });
         assert!(edge(2).is_ok());
         assert_eq!(edge(3).err(), unknown("EdgeKind", 3));
-        let banks = [ffi::Bank { name: ffi::Str::new(b"g"), swap: 3 }];
+        let banks = [ffi::Bank { name: ffi::Str::new(b"g"), swap: 3, beside: ffi::NONE }];
         // SAFETY: arrays of no elements may be null, as all but one are.
         let file = unsafe { register_file(&ffi::File { banks: banks.as_ptr(), num_banks: 1, ..std::mem::zeroed() }) };
         assert_eq!(file.err(), unknown("Swap", 3));

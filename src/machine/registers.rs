@@ -172,6 +172,8 @@ pub struct RegInfo {
 pub struct BankInfo {
     pub name: String,
     pub swap: SwapSupport,
+    /// A bank whose registers can hold what is in this one's, by one move there and one back.
+    pub beside: Option<Bank>,
 }
 
 #[derive(Clone, Debug)]

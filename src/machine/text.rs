@@ -21,7 +21,7 @@
 //! text      = target function
 //! target    = "target" name                       a built-in register file: tiny, wide
 //!           | "target" line-end { file-line }
-//! file-line = "bank" name ("exchange" | "xor" | "never")
+//! file-line = "bank" name ("exchange" | "xor" | "never") ["beside" bank]
 //!           | "registers" (bank | "-") {reg}      in the order of their numbers; "-" for no bank
 //!           | "class" name bank size/align {reg}  in allocation order
 //!           | "callee-saved" {reg}

@@ -28,7 +28,7 @@ const COMBINATIONS: &[&str] = &[
     "--spill everywhere --cssa value",
     "--splits all --coalesce recolour",
     "--pins perm --coalesce units --set spare-jumps=on",
-    "--swap xchg --set spare-jumps=on",
+    "--swap xchg --set spare-jumps=on --set register-slots=on",
     "--cssa value --phi-memory eliminate=on-demand",
     "--cssa value --phi-memory eliminate=brisk --share-slots off",
 ];

@@ -6,8 +6,8 @@ namespace chordal::x86 {
 namespace {
 
 const ChBank Banks[NumBanks] = {
-    {str("general"), CH_SWAP_EXCHANGE}, {str("vector"), CH_SWAP_XOR}, {str("mask"), CH_SWAP_XOR},
-    {str("x87"), CH_SWAP_NEVER},        {str("mmx"), CH_SWAP_XOR},      {str("tile"), CH_SWAP_EXCHANGE},
+    {str("general"), CH_SWAP_EXCHANGE, CH_NONE}, {str("vector"), CH_SWAP_XOR, CH_NONE}, {str("mask"), CH_SWAP_XOR, General},
+    {str("x87"), CH_SWAP_NEVER, CH_NONE},        {str("mmx"), CH_SWAP_XOR, CH_NONE},    {str("tile"), CH_SWAP_EXCHANGE, CH_NONE},
 };
 
 // The class that holds the widest view of a bank's registers.
@@ -40,6 +40,10 @@ bool isPrefixed(MCRegister Reg, const TargetRegisterInfo &TRI) { return TRI.getE
 
 const TargetRegisterClass *unrestricted(const TargetRegisterClass *RC, Target &T) {
   return T.classNamed(("GR" + Twine(8 * T.TRI.getSpillSize(*RC))).str());
+}
+
+const TargetRegisterClass *classBeside(const TargetRegisterClass *RC, Target &T) {
+  return T.classNamed(T.TRI.getSpillSize(*RC) > 4 ? "GR64" : "GR32");
 }
 
 } // namespace chordal::x86

@@ -55,6 +55,9 @@ bool isPrefixed(llvm::MCRegister Reg, const llvm::TargetRegisterInfo &TRI);
 // The class of general-purpose registers that are as wide as those of a class, without its restrictions.
 const llvm::TargetRegisterClass *unrestricted(const llvm::TargetRegisterClass *RC, Target &T);
 
+// The class of general-purpose registers that values of a class of mask registers are moved to and from.
+const llvm::TargetRegisterClass *classBeside(const llvm::TargetRegisterClass *RC, Target &T);
+
 // --- Swaps (swaps.cpp)
 
 // Whether two registers of a class are swapped by way of memory: no instruction exchanges tiles, or computes their exclusive-or.

@@ -8,7 +8,7 @@ use std::fmt;
 const TINY: &str = "target
   bank g exchange
   bank x xor
-  bank f never
+  bank f never beside g
   registers g a b c d s t
   registers x x0 x1 x2 x3
   registers f f0 f1 f2 f3 f4
@@ -65,7 +65,11 @@ fn file_line(file: &mut RegisterFile, line: &Line) -> Result<(), Reason> {
     match line.words[..] {
         ["bank", name, swap] => {
             let swap = swap_support(swap)?;
-            file.banks.push(BankInfo { name: name.to_string(), swap });
+            file.banks.push(BankInfo { name: name.to_string(), swap, beside: None });
+        }
+        ["bank", name, swap, "beside", other] => {
+            let (swap, beside) = (swap_support(swap)?, Some(find_bank(file, other)?));
+            file.banks.push(BankInfo { name: name.to_string(), swap, beside });
         }
         ["registers", "-", ref names @ ..] => add_registers(file, None, names)?,
         ["registers", bank, ref names @ ..] => add_registers(file, Some(find_bank(file, bank)?), names)?,
@@ -153,7 +157,8 @@ impl fmt::Display for Section<'_> {
                 SwapSupport::Xor => "xor",
                 SwapSupport::Never => "never",
             };
-            writeln!(f, "  bank {} {swap}", bank.name)?;
+            let beside = bank.beside.map(|other| format!(" beside {}", file.banks[other].name)).unwrap_or_default();
+            writeln!(f, "  bank {} {swap}{beside}", bank.name)?;
         }
         for run in file.regs.chunk_by(|a, b| a.bank == b.bank) {
             let bank = run[0].bank.map_or("-", |b| &file.banks[b].name);

@@ -100,6 +100,8 @@ pub struct OwnOptions {
     #[serde(default)]
     pub spare_jumps: bool,
     #[serde(default)]
+    pub register_slots: bool,
+    #[serde(default)]
     pub separate_saves: bool,
     #[serde(default)]
     pub split_ties: bool,
