@@ -5,12 +5,17 @@
 //! live on takes one register once it has been computed, that of its value. (LLVM's scheduler reorders straight code for
 //! latencies and for registers; this file gains only the registers.)
 //!
+//! In functions in which no value lives on past a call, callee-saved registers count as taken: saving one costs as much as a
+//! value in memory.
+//!
 //! Ensures: where instructions have moved, the excess pressure has fallen in sum.
 
 use super::{Code, Reordered};
+use crate::allocate::pressure::demand::is_first_use;
 use crate::allocate::pressure::limits::{Counts, Limits};
+use crate::analysis::PinLiveness;
 use crate::analysis::grouped::of_each;
-use crate::machine::{Block, Inst, InstFlags, Operand, Point, RegSet, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, Operand, Point, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -25,6 +30,8 @@ const MOST: usize = 16;
 pub(super) struct Delayer<'a> {
     code: &'a Code<'a>,
     limits: Limits,
+    /// Callee-saved registers that had better stay untouched.
+    spared: RegSet,
     /// The φ that takes each value, if there is one.
     phis: SecondaryMap<Value, PackedOption<Value>>,
     /// The places of values in the current block.
@@ -105,6 +112,7 @@ impl<'a> Delayer<'a> {
         Some(Delayer {
             code,
             phis,
+            spared: spared(code),
             limits: Limits::new(code.function, false).ok()?,
             places: of_each(values),
             block: 0,
@@ -147,9 +155,8 @@ impl<'a> Delayer<'a> {
         let writes = |inst: &Inst| !function.pins(*inst).defs.is_subset(function.file.status);
         let wanted = function.block_insts(block).filter(writes).count();
         let count = (liveness.live_in(block).len() + data.phis.len() + defined + wanted) as i32;
-        let fits = |occupied: RegSet| self.limits.sets().all(|set| count <= self.limits.room(set, occupied));
-        fits(RegSet::EMPTY)
-            && fits(function.block_insts(block).fold(RegSet::EMPTY, |set, inst| set | function.pins(inst).clobbers))
+        let fits = |occupied: RegSet| self.limits.sets().all(|set| count <= self.limits.room(set, occupied | self.spared));
+        fits(RegSet::EMPTY) && fits(function.block_insts(block).fold(RegSet::EMPTY, |set, inst| set | destroyed(function, inst)))
     }
 
     /// Finds the places of a block's values, and the cost of its order.
@@ -326,9 +333,20 @@ impl<'a> Delayer<'a> {
         self.count += 1;
         for (index, &inst) in part.iter().enumerate().rev() {
             let operands = function.operands(inst);
-            for def in operands.iter().filter(|operand| operand.is_def() && self.is_live(operand.value, end)) {
-                self.limits.count(&mut live, function.values[def.value].class, -1);
+            let destroyed = destroyed(function, inst);
+            // Also what nobody reads takes a register where it is defined.
+            let mut all_defined = live;
+            let mut has_unread = false;
+            for def in operands.iter().filter(|operand| operand.is_def()) {
+                let class = function.values[def.value].class;
+                if self.is_live(def.value, end) {
+                    self.limits.count(&mut live, class, -1);
+                } else {
+                    self.limits.count(&mut all_defined, class, 1);
+                    has_unread = true;
+                }
             }
+            let after = if has_unread || !destroyed.is_empty() { self.excess(&all_defined, destroyed | pinned) } else { 0 };
             let overwrites = |def: &&Operand| {
                 def.reuse.is_some()
                     && !def.reuse_none
@@ -337,8 +355,7 @@ impl<'a> Delayer<'a> {
             let precedes =
                 |def: &&Operand| def.is_def() && self.phis[def.value].expand().is_some_and(|phi| self.is_live(phi, end));
             let copies = operands.iter().filter(|def| overwrites(def) || precedes(def)).count() as i32;
-            let clobbers = function.pins(inst).clobbers;
-            let through = if clobbers.is_empty() { 0 } else { self.excess(&live, clobbers | pinned) };
+            let through = if destroyed.is_empty() { 0 } else { self.excess(&live, destroyed | pinned) };
             if !self.moved.contains(inst) {
                 pinned = self.code.pins().before(inst);
             }
@@ -348,7 +365,7 @@ impl<'a> Delayer<'a> {
                 }
                 self.places[operand.value].read_in = self.count;
             }
-            let cost = Cost { excess: self.excess(&live, pinned).max(through), copies, crossing: through };
+            let cost = Cost { excess: self.excess(&live, pinned).max(through).max(after), copies, crossing: through };
             note(index, Spot { live, pinned, cost });
         }
     }
@@ -361,8 +378,40 @@ impl<'a> Delayer<'a> {
     }
 
     fn excess(&self, live: &Counts, occupied: RegSet) -> i32 {
+        let occupied = occupied | self.spared;
         self.limits.sets().map(|set| (live[set] - self.limits.room(set, occupied)).max(0)).sum()
     }
+}
+
+/// The callee-saved registers that a function need not use: all that it does not write itself, if no value lives on past a
+/// call. Saving one costs as much as a value in memory.
+fn spared(code: &Code) -> RegSet {
+    let function = code.function;
+    let has_crossing = function.blocks.keys().any(|block| is_crossed(code, block));
+    if has_crossing { RegSet::EMPTY } else { function.file.callee_saved - PinLiveness::written(function) }
+}
+
+/// Whether a value lives on past an instruction of a block that destroys registers.
+fn is_crossed(code: &Code, block: Block) -> bool {
+    let Code { function, liveness, .. } = code;
+    if function.block_insts(block).all(|inst| function.pins(inst).clobbers.is_empty()) {
+        return false;
+    }
+    let mut live = liveness.live_out(block).len();
+    function.block_insts(block).rev().any(|inst| {
+        let first = function.insts[inst].operands.start as usize;
+        let operands = function.operands(inst);
+        live -= (0..operands.len()).filter(|&k| operands[k].is_def() && !liveness.kills(first + k)).count();
+        let is_crossed = live > 0 && !function.pins(inst).clobbers.is_empty();
+        live += (0..operands.len()).filter(|&k| liveness.kills(first + k) && is_first_use(operands, k)).count();
+        is_crossed
+    })
+}
+
+/// The program's registers in which no value lives on past an instruction.
+fn destroyed(function: &Function, inst: Inst) -> RegSet {
+    let pins = function.pins(inst);
+    pins.clobbers | pins.early_defs
 }
 
 impl Tree {
