@@ -460,9 +460,10 @@ void Export::addReuse(MachineInstr &MI, unsigned First, ArrayRef<unsigned> Posit
     for (unsigned Other = 1; MI.isCommutable() && Def.reuse < Bits && Other < MI.getNumExplicitOperands(); ++Other)
       if (IsOperand(Other) && Position[Other] - First < Bits && isExchangeable(MI, UseIndex, Other, T))
         Def.reuse_instead |= 1 << (Position[Other] - First);
+    // All values that it reads are in registers; addresses may have other parts.
     bool Known = true;
     for (unsigned Use = 1; Use < MI.getNumExplicitOperands(); ++Use)
-      Known &= !MI.getOperand(Use).isReg() || IsOperand(Use);
+      Known &= !MI.getOperand(Use).isReg() || !MI.getOperand(Use).getReg().isVirtual() || IsOperand(Use);
     Def.reuse_none = Known && x86::hasThreeAddresses(MI, T);
   }
 }

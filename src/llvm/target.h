@@ -93,7 +93,7 @@ public:
 
   // Other forms of instructions, as far as they have been found out (forms.cpp, x86/forms.cpp).
   llvm::DenseMap<uint64_t, bool> Exchanges;
-  llvm::DenseMap<unsigned, int> Sums;
+  llvm::DenseMap<unsigned, int> Loose;
   llvm::DenseMap<unsigned, int> Repeats;
 
 private:

@@ -1,4 +1,5 @@
 #include "x86.h"
+#include "../forms.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -9,40 +10,110 @@ namespace chordal::x86 {
 
 static const TargetInstrInfo &infoOf(const MachineInstr &MI) { return *MI.getMF()->getSubtarget().getInstrInfo(); }
 
-// Instructions that LLVM turns into an address computation.
-enum class Sum { None, OfTwo, Shift, Difference };
+// Instructions that have a form with three addresses: those that LLVM turns into an address computation, moves of a vector's
+// elements that a mask chooses, which it turns into a blend, and those that read a constant from memory, which can be loaded first.
+enum class Loose { None, OfTwo, Shift, Difference, Blend, Load };
 
-static Sum sum(StringRef Opcode) {
-  return StringSwitch<Sum>(Opcode)
-      .Cases({"ADD32rr", "ADD64rr", "ADD32rr_DB", "ADD64rr_DB", "ADD32ri", "ADD64ri32", "ADD32ri_DB", "ADD64ri32_DB"}, Sum::OfTwo)
-      .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, Sum::OfTwo)
-      .Cases({"ADD8rr", "ADD16rr", "ADD8rr_DB", "ADD16rr_DB", "ADD8ri", "ADD16ri", "ADD8ri_DB", "ADD16ri_DB"}, Sum::OfTwo)
-      .Cases({"INC8r", "INC16r", "DEC8r", "DEC16r"}, Sum::OfTwo)
-      .Cases({"SHL8ri", "SHL16ri", "SHL32ri", "SHL64ri"}, Sum::Shift)
-      .Cases({"SUB32ri", "SUB64ri32"}, Sum::Difference)
-      .Default(Sum::None);
+static Loose addressComputation(StringRef Opcode) {
+  return StringSwitch<Loose>(Opcode)
+      .Cases({"ADD32rr", "ADD64rr", "ADD32rr_DB", "ADD64rr_DB", "ADD32ri", "ADD64ri32", "ADD32ri_DB", "ADD64ri32_DB"}, Loose::OfTwo)
+      .Cases({"INC32r", "INC64r", "DEC32r", "DEC64r"}, Loose::OfTwo)
+      .Cases({"ADD8rr", "ADD16rr", "ADD8rr_DB", "ADD16rr_DB", "ADD8ri", "ADD16ri", "ADD8ri_DB", "ADD16ri_DB"}, Loose::OfTwo)
+      .Cases({"INC8r", "INC16r", "DEC8r", "DEC16r"}, Loose::OfTwo)
+      .Cases({"SHL8ri", "SHL16ri", "SHL32ri", "SHL64ri"}, Loose::Shift)
+      .Cases({"SUB32ri", "SUB64ri32"}, Loose::Difference)
+      .Default(Loose::None);
 }
 
-bool hasThreeAddresses(const MachineInstr &MI, Target &T) {
-  auto [It, New] = T.Sums.try_emplace(MI.getOpcode(), 0);
-  if (New)
-    It->second = int(sum(infoOf(MI).getName(MI.getOpcode())));
-  Sum Kind = Sum(It->second);
-  if (Kind == Sum::None)
+// Splits an instruction into a load and one that reads a register, which is inserted nowhere yet; whether LLVM can.
+static bool unfold(MachineInstr &MI, Register Loaded, SmallVectorImpl<MachineInstr *> &New) {
+  return infoOf(MI).unfoldMemoryOperand(*MI.getMF(), MI, Loaded, /*UnfoldLoad=*/true, /*UnfoldStore=*/false, New);
+}
+
+// The uses of an instruction that overwrites the first and reads the other from memory.
+constexpr unsigned Overwritten = 1, Other = 2;
+
+// Whether what an instruction loads can be loaded first, and be overwritten in place of its first use.
+static bool commutesUnfolded(MachineInstr &MI, Target &T) {
+  MachineFunction &MF = *MI.getMF();
+  const TargetInstrInfo &TII = infoOf(MI);
+  unsigned Index;
+  unsigned Opcode = TII.getOpcodeAfterMemoryUnfold(MI.getOpcode(), /*UnfoldLoad=*/true, /*UnfoldStore=*/false, &Index);
+  if (!Opcode || !TII.get(Opcode).isCommutable() || Index != Other)
     return false;
-  // An address computation writes no flags.
-  for (const MachineOperand &MO : MI.implicit_operands())
-    if (MO.isReg() && MO.isDef() && !MO.isDead())
-      return false;
-  if (MI.getNumExplicitOperands() < 3 || MI.getOperand(2).isReg())
+  SmallVector<MachineInstr *, 2> New;
+  Register Loaded = MF.getRegInfo().createVirtualRegister(TII.getRegClass(TII.get(Opcode), Index));
+  bool Commutes = false;
+  if (unfold(MI, Loaded, New)) {
+    MI.getParent()->insert(MI.getIterator(), New.back());
+    Commutes = New.size() == 2 && isExchangeable(*New.back(), Overwritten, Other, T);
+    New.back()->removeFromParent();
+  }
+  for (MachineInstr *Made : New)
+    MF.deleteMachineInstr(Made);
+  return Commutes;
+}
+
+static Loose loose(MachineInstr &MI, Target &T) {
+  StringRef Name = infoOf(MI).getName(MI.getOpcode());
+  Loose Address = addressComputation(Name);
+  if (Address != Loose::None || !MI.getNumExplicitDefs() || !MI.isRegTiedToUseOperand(0))
+    return Address;
+  // Of vectors, LLVM converts masked moves only.
+  if (MI.isConvertibleTo3Addr() && Name.starts_with("V"))
+    return Loose::Blend;
+  bool Reads = MI.mayLoad() && !MI.mayStore() && MI.getNumExplicitOperands() == Other + AddressOperands;
+  return Reads && commutesUnfolded(MI, T) ? Loose::Load : Loose::None;
+}
+
+static Loose looseKind(MachineInstr &MI, Target &T) {
+  auto [It, New] = T.Loose.try_emplace(MI.getOpcode(), 0);
+  if (New)
+    It->second = int(loose(MI, T));
+  return Loose(It->second);
+}
+
+static bool writesFlags(const MachineInstr &MI) {
+  return any_of(MI.implicit_operands(), [](const MachineOperand &MO) { return MO.isReg() && MO.isDef(); });
+}
+
+static bool writesLiveFlags(const MachineInstr &MI) {
+  return any_of(MI.implicit_operands(), [](const MachineOperand &MO) { return MO.isReg() && MO.isDef() && !MO.isDead(); });
+}
+
+static bool readsConstant(const MachineInstr &MI) {
+  return MI.isDereferenceableInvariantLoad() || any_of(MI.operands(), [](const MachineOperand &MO) { return MO.isCPI(); });
+}
+
+bool hasThreeAddresses(MachineInstr &MI, Target &T) {
+  Loose Kind = looseKind(MI, T);
+  switch (Kind) {
+  case Loose::None:
+    return false;
+  case Loose::Blend:
     return true;
+  case Loose::Load:
+    // A load of anything else would be one instruction more, like the copy. And forms with three addresses write no flags.
+    return readsConstant(MI) && !writesFlags(MI);
+  case Loose::OfTwo:
+  case Loose::Shift:
+  case Loose::Difference:
+    break;
+  }
+  // An address computation writes no flags.
+  if (writesLiveFlags(MI))
+    return false;
+  if (MI.getNumExplicitOperands() < 3)
+    return true;
+  if (MI.getOperand(2).isReg())
+    return MI.getOperand(2).getReg().isVirtual();
   if (!MI.getOperand(2).isImm())
     return false;
   int64_t Immediate = MI.getOperand(2).getImm();
   switch (Kind) {
-  case Sum::Shift:
+  case Loose::Shift:
     return Immediate >= 1 && Immediate <= 3;
-  case Sum::Difference:
+  case Loose::Difference:
     return isInt<32>(-Immediate);
   default:
     return true;
@@ -74,7 +145,7 @@ bool isExtension(const MachineInstr &MI, Target &T) {
   return (cheap(MI, T) == Cheap::Extension || cheap(MI, T) == Cheap::Move) && !MI.getOperand(1).getSubReg();
 }
 
-bool isCheap(const MachineInstr &MI, Target &T) {
+bool isCheap(MachineInstr &MI, Target &T) {
   switch (cheap(MI, T)) {
   case Cheap::Address: {
     const MachineOperand &Base = MI.getOperand(1), &Index = MI.getOperand(3), &Offset = MI.getOperand(4);
@@ -94,7 +165,7 @@ bool isCheap(const MachineInstr &MI, Target &T) {
   llvm_unreachable("there are no others");
 }
 
-bool isIndexToo(const MachineInstr &MI, unsigned Index, Target &T) {
+bool isIndexToo(MachineInstr &MI, unsigned Index, Target &T) {
   return Index == 3 && MI.getOperand(Index).isIdenticalTo(MI.getOperand(1)) && isCheap(MI, T);
 }
 
@@ -129,10 +200,23 @@ static MachineInstr *narrowSum(MachineInstr &MI, Target &T) {
   return New;
 }
 
+// Loads the constant that an instruction reads to where its result belongs, for the instruction to overwrite it there.
+static MachineInstr *loadFirst(MachineInstr &MI) {
+  SmallVector<MachineInstr *, 2> New;
+  if (!unfold(MI, MI.getOperand(0).getReg(), New))
+    return nullptr;
+  for (MachineInstr *Made : New)
+    MI.getParent()->insert(MI.getIterator(), Made);
+  chordal::exchange(*New.back(), Overwritten, Other);
+  return New.back();
+}
+
 MachineInstr *withThreeAddresses(MachineInstr &MI, Target &T) {
   Register Defined = MI.getOperand(0).getReg();
   bool Narrow = T.classNamed("GR8")->contains(Defined) || T.classNamed("GR16")->contains(Defined);
-  MachineInstr *New = Narrow ? narrowSum(MI, T) : infoOf(MI).convertToThreeAddress(MI, nullptr, nullptr);
+  MachineInstr *New = looseKind(MI, T) == Loose::Load ? loadFirst(MI)
+                      : Narrow                        ? narrowSum(MI, T)
+                                                      : infoOf(MI).convertToThreeAddress(MI, nullptr, nullptr);
   if (New && MI.peekDebugInstrNum())
     MI.getMF()->substituteDebugValuesForInst(MI, *New, 1);
   return New;

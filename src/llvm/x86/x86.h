@@ -73,8 +73,9 @@ llvm::MachineInstr &exclusiveOr(llvm::MachineBasicBlock &MBB, llvm::MachineBasic
 
 // --- Other forms of two-address instructions (forms.cpp)
 
-// Whether there is a form of the instruction in which its definition may be in any register, if all that it reads is defined.
-bool hasThreeAddresses(const llvm::MachineInstr &MI, Target &T);
+// Whether there is a form of the instruction in which its definition may be in any register, if all that it reads is defined. It
+// may load a constant first, which the instruction itself would read from memory.
+bool hasThreeAddresses(llvm::MachineInstr &MI, Target &T);
 
 // Inserts an instruction in that form before MI, all of whose operands are in physical registers; null if LLVM has none after all.
 // The caller erases MI.
@@ -82,10 +83,10 @@ llvm::MachineInstr *withThreeAddresses(llvm::MachineInstr &MI, Target &T);
 
 // Whether an instruction computes its result from one register, for hardly more than a move costs, and writes no flags, or has a
 // form with three addresses, which writes none.
-bool isCheap(const llvm::MachineInstr &MI, Target &T);
+bool isCheap(llvm::MachineInstr &MI, Target &T);
 
 // Whether such an instruction reads its one register a second time with this operand: as the index of an address, and its base.
-bool isIndexToo(const llvm::MachineInstr &MI, unsigned Index, Target &T);
+bool isIndexToo(llvm::MachineInstr &MI, unsigned Index, Target &T);
 
 // Whether an instruction only extends the number that it reads, or moves it and zeroes the rest of the register.
 bool isExtension(const llvm::MachineInstr &MI, Target &T);
