@@ -9,22 +9,28 @@
 //! is computed from the φ, such as a sum in a loop, the values on the way are overwritten, so that all of them take the φ's
 //! register.
 //!
+//! Instructions choose from the last to the first, so that where a definition belongs is known before it is asked what it
+//! overwrites. Where an operand belongs is not known if it has a choice itself; then it counts where it may have come from.
+//!
 //! Requires: conventional SSA form.
 //! Ensures: the same function, whose operands say which form has been chosen. The overlay's locations tell the form.
+
+mod displaced;
 
 use super::ssa::conventional::{Conventional, Web};
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Liveness, Partition};
-use crate::machine::{Block, Function, Inst, InstKind, Operand, OperandSet, Reg, Value};
+use crate::machine::{Block, Function, Inst, InstKind, Operand, OperandSet, Reg, RegSet, Value};
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
+use std::cmp::Reverse;
 
 /// Chooses for all instructions.
 pub(super) fn choose(conventional: &mut Conventional, liveness: &Liveness) {
     let on_the_way = Recurrences::find(conventional, liveness);
     let mut chains = Chains::new(conventional, liveness);
     let insts: Vec<Inst> = conventional.function.insts.keys().collect();
-    for inst in insts {
+    for inst in insts.into_iter().rev() {
         let range = &conventional.function.insts[inst].operands;
         let (first, count) = (range.start as usize, range.len());
         for k in 0..count {
@@ -65,13 +71,16 @@ fn choose_for(
     let others: SmallVec<[u8; 4]> = operands[k].reuse_instead.iter().filter(|&other| free(other)).collect();
     let fits_as_it_is = fits(reuse);
     let fitting: SmallVec<[u8; 4]> = others.iter().copied().filter(|&other| fits(other)).collect();
-    let mut preferred = fitting.iter().copied().filter(|&other| match on_the_way {
-        Some(operand) => operand == other,
-        None => chains.are_one(value(other), def) && !chains.are_one(value(reuse), def),
-    });
-    let instead = match preferred.next() {
+    let suits_as_it_is = fits_as_it_is.then(|| chains.suitability(value(reuse), def));
+    let suits = fitting.iter().map(|&other| (Some(chains.suitability(value(other), def)), Reverse(other)));
+    let better = suits.max().filter(|&(suits, _)| suits > suits_as_it_is).map(|(_, Reverse(other))| other);
+    let preferred = match on_the_way {
+        Some(operand) if fitting.contains(&operand) => Some(operand),
+        Some(_) if fits_as_it_is => None,
+        _ => better,
+    };
+    let instead = match preferred {
         Some(other) => Some(other),
-        None if !fits_as_it_is && !fitting.is_empty() => Some(fitting[0]),
         None if !free(reuse) => others.first().copied(),
         None => None,
     };
@@ -168,6 +177,10 @@ struct Chains<'a> {
     partition: Partition<Value>,
     /// The anchors of each chain, by its representative.
     anchors: SecondaryMap<Value, Anchors>,
+    /// The number of each value's definition, in program order.
+    defined: SecondaryMap<Value, u32>,
+    /// The registers of the program that each value can have come from without a copy, by one choice of forms or another.
+    origins: SecondaryMap<Value, RegSet>,
     members: Grouped<Web, Value>,
     /// The blocks with φs of each web.
     joins: Grouped<Web, Block>,
@@ -179,6 +192,14 @@ struct Anchors {
     web: PackedOption<Web>,
     /// A register of the program that the chain comes from, or becomes.
     reg: Option<Reg>,
+}
+
+/// Whether a value may have come from a register of the program that a definition belongs in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    Other,
+    None,
+    Same,
 }
 
 impl<'a> Chains<'a> {
@@ -193,6 +214,8 @@ impl<'a> Chains<'a> {
             liveness,
             partition: Partition::discrete(count),
             anchors: of_each(count),
+            defined: of_each(count),
+            origins: of_each(count),
             members: Grouped::new(*web_count, &members),
             joins: Grouped::new(*web_count, &joins),
         };
@@ -201,17 +224,49 @@ impl<'a> Chains<'a> {
             others.iter().for_each(|&other| chains.partition.attach(other, first));
             chains.anchors[first].web = web.into();
         }
-        function.insts.keys().for_each(|inst| chains.instruction(function, inst));
+        for (inst, operand) in function.insts.keys().flat_map(|inst| function.operands(inst).iter().map(move |it| (inst, it))) {
+            if operand.is_def() {
+                chains.defined[operand.value] = inst.as_u32();
+            }
+        }
+        let displaced = displaced::copies(function, liveness, &chains.defined);
+        for inst in function.insts.keys() {
+            chains.instruction(function, inst, &displaced);
+            chains.note_origins(function, inst, &displaced);
+        }
         chains
     }
 
-    /// Notes the consequences of an instruction that has no choice.
-    fn instruction(&mut self, function: &Function, inst: Inst) {
+    /// Notes the origins of what an instruction defines.
+    fn note_origins(&mut self, function: &Function, inst: Inst, displaced: &EntitySet<Inst>) {
         let first = function.insts[inst].operands.start as usize;
         let operands = function.operands(inst);
         match function.insts[inst].kind {
-            InstKind::CopyFrom(reg) => self.anchor(operands[0].value, reg),
-            InstKind::CopyTo(reg) if self.liveness.kills(first) => self.anchor(operands[0].value, reg),
+            InstKind::CopyFrom(reg) if !displaced.contains(inst) => self.origins[operands[0].value] = RegSet::only(reg),
+            InstKind::Copy if self.liveness.kills(first + 1) => {
+                self.origins[operands[0].value] = self.origins[operands[1].value];
+            }
+            _ => {}
+        }
+        for def in operands.iter().filter(|operand| operand.is_def()) {
+            let dying = def.overwritable().map(usize::from).filter(|&k| self.liveness.kills(first + k));
+            let origins = dying.fold(RegSet::EMPTY, |origins, k| origins | self.origins[operands[k].value]);
+            if !origins.is_empty() {
+                self.origins[def.value] = origins;
+            }
+        }
+    }
+
+    /// Notes the consequences of an instruction that has no choice.
+    fn instruction(&mut self, function: &Function, inst: Inst, displaced: &EntitySet<Inst>) {
+        let first = function.insts[inst].operands.start as usize;
+        let operands = function.operands(inst);
+        match function.insts[inst].kind {
+            InstKind::CopyFrom(reg) if !displaced.contains(inst) => self.anchor(operands[0].value, reg),
+            InstKind::CopyTo(reg) if self.liveness.kills(first) && !displaced.contains(inst) => {
+                self.anchor(operands[0].value, reg);
+            }
+            InstKind::Copy if self.liveness.kills(first + 1) => self.join(operands[1].value, operands[0].value),
             _ => {}
         }
         for def in operands.iter().filter(|def| !has_choice(def)) {
@@ -239,8 +294,19 @@ impl<'a> Chains<'a> {
         }
     }
 
-    fn are_one(&mut self, a: Value, b: Value) -> bool {
-        self.partition.find(a) == self.partition.find(b)
+    /// How well a definition overwrites a value, of two with which it could share a register. At best it is to share one with
+    /// it anyway; next, both belong in one, or can come to be in one; last, the value has come from another. A register that
+    /// only the definition belongs in has become free for the value that is defined last, if for any.
+    fn suitability(&mut self, value: Value, def: Value) -> (bool, bool, Origin, u32) {
+        let [of_value, of_def] = [value, def].map(|it| self.partition.find(it));
+        let Some(wanted) = self.anchors[of_def].reg else { return (of_value == of_def, false, Origin::None, 0) };
+        let origins = self.origins[value];
+        let origin = match origins.contains(wanted) {
+            true => Origin::Same,
+            false if origins.is_empty() => Origin::None,
+            false => Origin::Other,
+        };
+        (of_value == of_def, self.anchors[of_value].reg == Some(wanted), origin, self.defined[value])
     }
 
     /// Whether two values belong in different registers.
