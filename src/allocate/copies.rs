@@ -1,10 +1,11 @@
 //! Copies that are only other names of their sources, and copies of constants to registers of the program.
 //!
 //! In SSA form neither a value nor its copy changes. So wherever the copy is read, the value can be, if its registers and
-//! its memory will do: the copy is as wide as the value, or is its low part. Where the copy is the wider one, and undefined above
-//! the value, any register that holds the value will do for it: the value takes the copy's class. If that leaves the value
-//! fewer registers, if a φ reads or defines it, or if a copy relies on what a register has above the value
-//! ([`InstFlags::WIDENS`]), the value is the low part of the copy from there on instead.
+//! its memory will do: the copy is as wide as the value, or is its low part. Where the copy is allowed fewer registers, but
+//! enough of them, so is the value from the beginning. Where the copy is the wider one, and undefined above the value, any
+//! register that holds the value will do for it: the value takes the copy's class. If that leaves the value fewer registers,
+//! if a φ reads or defines it, or if a copy relies on what a register has above the value ([`InstFlags::WIDENS`]), the value
+//! is the low part of the copy from there on instead.
 //! Two names that are live at once would take two registers; one takes one. (LLVM's register coalescer finds such copies by
 //! comparing the contents of registers.)
 //!
@@ -28,7 +29,7 @@
 use crate::analysis::grouped::{Grouped, of_each};
 use crate::analysis::{Dominators, Liveness, Loops, Order};
 use crate::machine::{
-    Block, BlockData, Function, Inst, InstFlags, InstKind, Operand, Phi, RegClass, RegSet, Rewriter, Role, Value,
+    Block, BlockData, ClassInfo, Function, Inst, InstFlags, InstKind, Operand, Phi, RegClass, RegSet, Rewriter, Role, Value,
 };
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use std::cell::OnceCell;
@@ -58,7 +59,7 @@ pub(super) fn merge(
         apart: EntitySet::new(),
         value_of: SecondaryMap::new(),
         wider: SecondaryMap::new(),
-        widened: SecondaryMap::new(),
+        reclassed: SecondaryMap::new(),
         operands: function.operands.clone(),
         merged: EntitySet::new(),
         constants: if rematerialise { constants(function) } else { SecondaryMap::new() },
@@ -219,8 +220,8 @@ struct Copies<'a> {
     value_of: SecondaryMap<Value, PackedOption<Value>>,
     /// A wider copy of each value, and the block from which on it exists.
     wider: SecondaryMap<Value, Option<(Value, Block)>>,
-    /// The classes of values that have taken those of wider copies.
-    widened: SecondaryMap<Value, PackedOption<RegClass>>,
+    /// The classes of values that have taken others, for copies to be read in their place.
+    reclassed: SecondaryMap<Value, PackedOption<RegClass>>,
     /// The function's operands, in which values are read in place of copies.
     operands: Vec<Operand>,
     /// Copies and constants that are not needed any more.
@@ -282,25 +283,55 @@ impl Copies<'_> {
         if is_part && (self.has_class_of(copy, value) || !self.arguments.contains(copy) || self.lives_on(value, inst)) {
             self.value_of[copy] = value.into();
             self.merged.insert(inst);
-        } else if self.is_part_of(value, copy) && !self.function.insts[inst].is(InstFlags::NARROWS) && source == Some(value) {
+        } else if self.size(value) <= self.size(copy)
+            && !self.function.insts[inst].is(InstFlags::NARROWS)
+            && source == Some(value)
+        {
             self.wider_copy(value, copy, block, inst);
+        } else if source == Some(value) && self.size(copy) <= self.size(value) && self.lives_on(value, inst) {
+            self.confined_copy(value, copy, inst);
         }
     }
 
     /// Reads a value in place of a copy of which it is the low part, or the copy in place of the value from here on.
     fn wider_copy(&mut self, value: Value, copy: Value, block: Block, inst: Inst) {
         let widens = self.function.insts[inst].is(InstFlags::WIDENS);
-        if widens && self.may_widen(value) && self.allowed(value) == self.allowed(copy) {
-            self.widened[value] = self.class(copy).into();
+        let are_alike = self.allowed(value) == self.allowed(copy) && self.function.has_one_form(copy);
+        let class = if are_alike { Some(self.class(copy)) } else { self.of_both(copy, value) };
+        if let Some(class) = class.filter(|_| widens && self.may_change_class(value)) {
+            self.reclassed[value] = class.into();
             self.value_of[copy] = value.into();
             self.merged.insert(inst);
-        } else if !self.follows_an_exit(block, inst) {
+        } else if self.is_part_of(value, copy) && !self.follows_an_exit(block, inst) {
             self.wider[value] = Some((copy, block));
         }
     }
 
+    /// Reads a value in place of a copy that allows fewer registers, if these are enough for the value.
+    fn confined_copy(&mut self, value: Value, copy: Value, inst: Inst) {
+        if let Some(class) = self.of_both(value, copy).filter(|_| self.may_change_class(value)) {
+            self.reclassed[value] = class.into();
+            self.value_of[copy] = value.into();
+            self.merged.insert(inst);
+        }
+    }
+
+    /// The class, as wide as that of the first of two values, that has the registers which both may be in, if these are enough
+    /// for any value.
+    fn of_both(&self, wide: Value, other: Value) -> Option<RegClass> {
+        /// The half of the vector registers that most instructions accept. Of the general-purpose registers, fewer are accepted
+        /// by some instructions; these are scarce.
+        const ENOUGH: usize = 16;
+        let regs = self.allowed(wide) & self.allowed(other);
+        let classes = &self.function.file.classes;
+        let of_wide = &classes[self.class(wide)];
+        let fits = |class: &ClassInfo| (class.bank, class.slot_size, class.regs) == (of_wide.bank, of_wide.slot_size, regs);
+        let found = classes.iter().find(|(_, class)| fits(class)).map(|(class, _)| class);
+        found.filter(|_| regs.len() >= ENOUGH && self.function.has_one_form(wide))
+    }
+
     /// Whether a value may take another class. A φ-web had better have one, and a constant is computed in its own.
-    fn may_widen(&self, value: Value) -> bool {
+    fn may_change_class(&self, value: Value) -> bool {
         let of_one_class = self.of_one_class.get_or_init(|| of_one_class(self.function));
         !of_one_class.contains(value) && !self.extended.contains(value)
     }
@@ -366,12 +397,17 @@ impl Copies<'_> {
 
     /// Whether `whole` can be read wherever `part` is: it is at least as wide, and in no other registers.
     fn is_part_of(&self, part: Value, whole: Value) -> bool {
-        let size = |value: Value| self.function.file.classes[self.class(value)].slot_size;
-        self.function.has_one_form(whole) && size(part) <= size(whole) && self.allowed(whole).is_subset(self.allowed(part))
+        self.function.has_one_form(whole)
+            && self.size(part) <= self.size(whole)
+            && self.allowed(whole).is_subset(self.allowed(part))
     }
 
     fn class(&self, value: Value) -> RegClass {
-        self.widened[value].expand().unwrap_or(self.function.values[value].class)
+        self.reclassed[value].expand().unwrap_or(self.function.values[value].class)
+    }
+
+    fn size(&self, value: Value) -> u32 {
+        self.function.file.classes[self.class(value)].slot_size
     }
 
     fn allowed(&self, value: Value) -> RegSet {
@@ -435,7 +471,7 @@ impl Copies<'_> {
             rewriter.end();
         }
         let mut new = rewriter.new;
-        for (value, class) in self.widened.iter().filter_map(|(value, class)| Some((value, class.expand()?))) {
+        for (value, class) in self.reclassed.iter().filter_map(|(value, class)| Some((value, class.expand()?))) {
             new.values[value].class = class;
         }
         let value_of = |value: Value| self.value_of[value].expand().unwrap_or(value);
