@@ -383,18 +383,24 @@ impl<'a> Delayer<'a> {
     }
 }
 
-/// The callee-saved registers that a function need not use: all that it does not write itself, if no value lives on past a
-/// call. Saving one costs as much as a value in memory.
+/// The callee-saved registers that a function need not use: all that it does not write itself, if no value lives on past an
+/// instruction that leaves no others. Saving one costs as much as a value in memory.
 fn spared(code: &Code) -> RegSet {
-    let function = code.function;
-    let has_crossing = function.blocks.keys().any(|block| is_crossed(code, block));
-    if has_crossing { RegSet::EMPTY } else { function.file.callee_saved - PinLiveness::written(function) }
+    let file = &code.function.file;
+    let alike = file.classes.values().filter(|class| class.regs.intersects(file.callee_saved));
+    let others = alike.fold(RegSet::EMPTY, |regs, class| regs | class.regs) - file.callee_saved;
+    let has_crossing = code.function.blocks.keys().any(|block| is_crossed(code, block, others));
+    if has_crossing { RegSet::EMPTY } else { file.callee_saved - PinLiveness::written(code.function) }
 }
 
-/// Whether a value lives on past an instruction of a block that destroys registers.
-fn is_crossed(code: &Code, block: Block) -> bool {
+/// Whether a value lives on past an instruction of a block that takes all of these registers.
+fn is_crossed(code: &Code, block: Block, registers: RegSet) -> bool {
     let Code { function, liveness, .. } = code;
-    if function.block_insts(block).all(|inst| function.pins(inst).clobbers.is_empty()) {
+    let takes_all = |inst: Inst| {
+        let pins = function.pins(inst);
+        registers.is_subset(pins.clobbers | pins.defs | pins.early_defs | pins.uses)
+    };
+    if !function.block_insts(block).any(takes_all) {
         return false;
     }
     let mut live = liveness.live_out(block).len();
@@ -402,7 +408,7 @@ fn is_crossed(code: &Code, block: Block) -> bool {
         let first = function.insts[inst].operands.start as usize;
         let operands = function.operands(inst);
         live -= (0..operands.len()).filter(|&k| operands[k].is_def() && !liveness.kills(first + k)).count();
-        let is_crossed = live > 0 && !function.pins(inst).clobbers.is_empty();
+        let is_crossed = live > 0 && takes_all(inst);
         live += (0..operands.len()).filter(|&k| liveness.kills(first + k) && is_first_use(operands, k)).count();
         is_crossed
     })
