@@ -37,6 +37,7 @@ const BRIDGE: &[&str] = &[
     "liveins",
     "extensions",
     "narrow",
+    "frequencies",
     "apply",
     "instructions",
     "count",

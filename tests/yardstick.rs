@@ -315,3 +315,46 @@ fn jumps_to_the_next_block_are_no_instructions() {
     );
     assert_eq!((ours.overhead, ours.weighted.instructions), (theirs.overhead, theirs.weighted.instructions));
 }
+
+/// A loop with two entries, which goes on 99 times of 100. Its profile counts how often it comes to each entry, as it does for the
+/// labels of computed jumps, and has lost one of them.
+const TWO_ENTRIES: &str = r#"
+target triple = "x86_64-unknown-linux-gnu"
+define void @two_entries(i1 %at, ptr %p) {
+  br i1 %at, label %one, label %other, !prof !0
+one:
+  store volatile i32 1, ptr %p
+  br label %shared, !irr_loop !3
+other:
+  store volatile i32 2, ptr %p
+  br label %shared, !irr_loop !4
+shared:
+  %next = load volatile i32, ptr %p
+  %is.one = icmp eq i32 %next, 1
+  br i1 %is.one, label %one, label %maybe, !prof !1
+maybe:
+  %is.other = icmp eq i32 %next, 2
+  br i1 %is.other, label %other, label %done, !prof !2
+done:
+  ret void
+}
+!0 = !{!"branch_weights", i32 1, i32 1}
+!1 = !{!"branch_weights", i32 50, i32 50}
+!2 = !{!"branch_weights", i32 49, i32 1}
+!3 = !{!"loop_header_weight", i64 5000}
+!4 = !{!"loop_header_weight", i64 0}
+"#;
+
+#[test]
+fn blocks_are_executed_as_often_as_control_flows_into_them() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let module = folder.path().join("p.ll");
+    fs::write(&module, TWO_ENTRIES).expect("the folder is writable");
+    // The store and the jump in %one, the store in %other, three instructions in %shared, two in %maybe; two before, one after.
+    let expected = 2.0 * 50.5 + 49.5 + 3.0 * 100.0 + 2.0 * 50.0 + 2.0 + 1.0;
+    for allocator in ["tuned", "llvm-greedy", "llvm-fast"] {
+        let counts = &statistics(&module, allocator, &[]).functions[0].counts;
+        let found = counts.selected.weighted_instructions;
+        assert!((found - expected).abs() < 1e-3, "{allocator}: {found} is not {expected}");
+    }
+}

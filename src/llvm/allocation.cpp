@@ -1,6 +1,7 @@
 #include "allocation.h"
 #include "apply.h"
 #include "fallback.h"
+#include "frequencies.h"
 #include "jumps.h"
 #include "unwind.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
@@ -28,14 +29,14 @@ public:
   }
 
   bool runOnMachineFunction(MachineFunction &MF) override {
-    const MachineBlockFrequencyInfo &MBFI = getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI();
-    R.Selected.emplace_back(MF, MBFI);
+    std::vector<double> Frequencies = frequencies(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
+    R.Selected.emplace_back(MF, Frequencies);
     chordal_meter_start();
     uint64_t Start = nanoseconds();
     MF.getRegInfo().freezeReservedRegs();
     auto [Number, New] = R.target(MF);
     Target &T = *R.Targets[Number];
-    Export &E = Exports->emplace_back(MF, T, MBFI);
+    Export &E = Exports->emplace_back(MF, T, Frequencies);
     ChFunction View = E.view();
     View.file = Number;
     View.new_file = New ? &T.file() : nullptr;

@@ -18,7 +18,7 @@ namespace chordal {
 
 static StringRef contentOf(const ChPins &Sets) { return {reinterpret_cast<const char *>(&Sets), sizeof Sets}; }
 
-Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &MBFI)
+Export::Export(MachineFunction &MF, Target &T, ArrayRef<double> Frequencies)
     : MF(MF), T(T), Folding(MF, T), TII(*MF.getSubtarget().getInstrInfo()), MRI(MF.getRegInfo()) {
   if (MF.hasEHFunclets())
     unsupported("funclet-based exception handling");
@@ -43,7 +43,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
       copyWhatIsOverwrittenEarly(MI);
       widenInsertion(MI);
     }
-  Narrowed = copyForNarrowOperands(MF, T, MBFI);
+  Narrowed = copyForNarrowOperands(MF, T, Frequencies);
   markDeadFlags(MF, T);
   if (!defineBeforeThrows(MF))
     unsupported("what is defined after a call that throws and wanted where it throws to");
@@ -53,7 +53,7 @@ Export::Export(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &
   numberValues(Matrices);
   findJumpTables();
   for (MachineBasicBlock &MBB : MF)
-    addBlock(MBB, MBFI);
+    addBlock(MBB, Frequencies[MBB.getNumber()]);
 }
 
 ChFunction Export::view() const {
@@ -152,7 +152,7 @@ static bool isIdle(MachineInstr &MI, const TargetInstrInfo &TII) {
   return TII.isFrameInstr(MI) || (isAlwaysTaken(MI) && !IsNeeded());
 }
 
-void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &MBFI) {
+void Export::addBlock(MachineBasicBlock &MBB, double Frequency) {
   unsigned Block = Blocks.size();
   unsigned FirstEdge = Edges.size();
   unsigned FirstInst = Insts.size();
@@ -171,7 +171,6 @@ void Export::addBlock(MachineBasicBlock &MBB, const MachineBlockFrequencyInfo &M
       addInst(MI);
     }
   }
-  double Frequency = MBFI.getBlockFreqRelativeToEntryBlock(&MBB);
   addEdges(MBB, Frequency);
   unsigned Throws = CH_NONE;
   if (any_of(MBB.successors(), [](MachineBasicBlock *S) { return S->isEHPad(); }))

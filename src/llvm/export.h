@@ -6,7 +6,6 @@
 #include "target.h"
 #include "x86/x86.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineInstr.h"
 
 namespace chordal {
@@ -20,7 +19,7 @@ struct SplitEdge {
 // The arrays of one function, and what is needed to find its machine instructions again.
 class Export {
 public:
-  Export(llvm::MachineFunction &MF, Target &T, const llvm::MachineBlockFrequencyInfo &MBFI);
+  Export(llvm::MachineFunction &MF, Target &T, llvm::ArrayRef<double> Frequencies);
 
   // The C view of the arrays. It is valid until they are released.
   ChFunction view() const;
@@ -65,7 +64,7 @@ private:
   void widenInsertion(llvm::MachineInstr &MI);
   unsigned lowPart(const llvm::TargetRegisterClass *Of, const llvm::TargetRegisterClass *Narrower) const;
   void numberValues(const x86::Tiles &Matrices);
-  void addBlock(llvm::MachineBasicBlock &MBB, const llvm::MachineBlockFrequencyInfo &MBFI);
+  void addBlock(llvm::MachineBasicBlock &MBB, double Frequency);
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
   void addPhi(llvm::MachineInstr &MI, unsigned Block);
   void copyTiedPins(llvm::MachineInstr &MI);

@@ -22,13 +22,13 @@ public:
 
   // How often calls are executed that come after the definition of a value and before a reader of it: those of one block, where
   // that is most.
-  uint64_t crossed(Register Value, const MachineRegisterInfo &MRI, const MachineBlockFrequencyInfo &MBFI) const {
+  double crossed(Register Value, const MachineRegisterInfo &MRI, ArrayRef<double> Frequencies) const {
     const MachineInstr &Def = *MRI.getVRegDef(Value);
     const MachineBasicBlock &Start = *Def.getParent();
     SmallVector<const MachineBasicBlock *, 8> LiveOut;
-    uint64_t Most = 0;
+    double Most = 0;
     auto Cross = [&](const MachineBasicBlock &MBB, bool Crosses) {
-      Most = std::max(Most, Crosses ? MBFI.getBlockFreq(&MBB).getFrequency() : 0);
+      Most = std::max(Most, Crosses ? Frequencies[MBB.getNumber()] : 0.0);
     };
     for (const MachineOperand &Use : MRI.use_nodbg_operands(Value)) {
       const MachineInstr &Reader = *Use.getParent();
@@ -63,8 +63,8 @@ private:
 
 class Narrowing {
 public:
-  Narrowing(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &MBFI)
-      : MF(MF), T(T), MBFI(MBFI), MRI(MF.getRegInfo()), TII(*MF.getSubtarget().getInstrInfo()), Sizes(T.TRI.getNumRegClasses()) {
+  Narrowing(MachineFunction &MF, Target &T, ArrayRef<double> Frequencies)
+      : MF(MF), T(T), Frequencies(Frequencies), MRI(MF.getRegInfo()), TII(*MF.getSubtarget().getInstrInfo()), Sizes(T.TRI.getNumRegClasses()) {
     for (const TargetRegisterClass *RC : T.TRI.regclasses()) {
       uint32_t Class = T.classOf(RC);
       if (Class != CH_NONE)
@@ -122,10 +122,10 @@ private:
   bool isConfined(Register Value, ArrayRef<MachineInstr *> Readers) {
     if (!CallsOf)
       CallsOf.emplace(MF);
-    uint64_t Copies = 0;
+    double Copies = 0;
     for (const MachineInstr *Reader : Readers)
-      Copies += MBFI.getBlockFreq(Reader->getParent()).getFrequency();
-    return CallsOf->crossed(Value, MRI, MBFI) >= Copies;
+      Copies += Frequencies[Reader->getParent()->getNumber()];
+    return CallsOf->crossed(Value, MRI, Frequencies) >= Copies;
   }
 
   // Lets a value stay in one of hardly any registers if it is read only in the block that defines it and few others of that block
@@ -175,7 +175,7 @@ private:
 
   MachineFunction &MF;
   Target &T;
-  const MachineBlockFrequencyInfo &MBFI;
+  ArrayRef<double> Frequencies;
   MachineRegisterInfo &MRI;
   const TargetInstrInfo &TII;
   std::vector<unsigned> Sizes; // by LLVM's number of the class
@@ -187,8 +187,8 @@ private:
 
 } // namespace
 
-DenseSet<const MachineInstr *> copyForNarrowOperands(MachineFunction &MF, Target &T, const MachineBlockFrequencyInfo &MBFI) {
-  return Narrowing(MF, T, MBFI).run();
+DenseSet<const MachineInstr *> copyForNarrowOperands(MachineFunction &MF, Target &T, ArrayRef<double> Frequencies) {
+  return Narrowing(MF, T, Frequencies).run();
 }
 
 } // namespace chordal

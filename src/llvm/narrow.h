@@ -4,7 +4,7 @@
 
 #include "target.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
+#include "llvm/CodeGen/MachineFunction.h"
 
 namespace chordal {
 
@@ -16,7 +16,7 @@ namespace chordal {
 //
 // Returns the copies, those that instruction selection has made for this reason included.
 llvm::DenseSet<const llvm::MachineInstr *> copyForNarrowOperands(llvm::MachineFunction &MF, Target &T,
-                                                                 const llvm::MachineBlockFrequencyInfo &MBFI);
+                                                                 llvm::ArrayRef<double> Frequencies);
 
 } // namespace chordal
 #endif

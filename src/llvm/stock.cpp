@@ -1,5 +1,6 @@
 #include "stock.h"
 #include "fallback.h"
+#include "frequencies.h"
 #include "x86/x86.h"
 #include "llvm/CodeGen/LiveIntervals.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
@@ -43,7 +44,7 @@ public:
     Observer::getAnalysisUsage(AU);
   }
   bool runOnMachineFunction(MachineFunction &MF) override {
-    R.Selected.emplace_back(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI());
+    R.Selected.emplace_back(MF, frequencies(MF, getAnalysis<MachineBlockFrequencyInfoWrapperPass>().getMBFI()));
     if (R.Options.allocator != CH_GREEDY && !R.fallsBack(MF) && x86::usesTiles(MF))
       refuse(MF);
     R.Allocating = true;

@@ -134,10 +134,10 @@ private:
 
 void markAsExchange(MachineInstr &MI) { MI.setAsmPrinterFlag(ExchangeMark); }
 
-Selection::Selection(const MachineFunction &MF, const MachineBlockFrequencyInfo &MBFI)
-    : Frequencies(MF.getNumBlockIDs()), Epoch(MF.getBlockNumberEpoch()) {
+Selection::Selection(const MachineFunction &MF, std::vector<double> OfBlocks)
+    : Frequencies(std::move(OfBlocks)), Epoch(MF.getBlockNumberEpoch()) {
   for (const MachineBasicBlock &MBB : MF) {
-    double Frequency = Frequencies[MBB.getNumber()] = MBFI.getBlockFreqRelativeToEntryBlock(&MBB);
+    double Frequency = Frequencies[MBB.getNumber()];
     for (const MachineInstr &MI : MBB) {
       if (maybeNothing(MI) || isFoldable(MI, maybeNothing))
         continue;

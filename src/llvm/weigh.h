@@ -3,7 +3,6 @@
 #define CHORDAL_WEIGH_H
 
 #include "bridge.h"
-#include "llvm/CodeGen/MachineBlockFrequencyInfo.h"
 #include "llvm/CodeGen/MachineFunction.h"
 
 namespace chordal {
@@ -17,7 +16,7 @@ struct Program {
 // passes duplicate and merge blocks, and an estimate of their result says more about them than about the allocator.
 class Selection {
 public:
-  Selection(const llvm::MachineFunction &MF, const llvm::MachineBlockFrequencyInfo &MBFI);
+  Selection(const llvm::MachineFunction &MF, std::vector<double> Frequencies);
 
   // The blocks have been numbered anew, each with the number that it had.
   void acceptNumbers(const llvm::MachineFunction &MF);
