@@ -53,20 +53,47 @@ pub(super) fn head(problem: &Problem, block: Block) -> Head {
     }
 }
 
-/// The values that have to be in memory at bundles, besides those that are `spilled` already, by their representatives.
+/// Whether the spiller decides which values cross a bundle in registers. Where values live beside it, they compete with those.
+pub(super) fn is_decided_by_spiller(problem: &Problem, meeting: &Meeting) -> bool {
+    problem.abilities.decides_at_jumps && !meeting.at_pads && meeting.beside.is_empty()
+}
+
+/// The values that have to be in memory at bundles, besides those that are `spilled` already, by their representatives. Bundles
+/// about which the spiller decides are left to it.
+pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> Vec<Value> {
+    excess_at(problem, spilled, |meeting| !is_decided_by_spiller(problem, meeting), |_| true)
+}
+
+/// The values that have to be in memory at the bundles about which the spiller has decided: those that do not cross in a
+/// register by its decision, and those for which there is none.
+pub(super) fn decided_excess(
+    problem: &Problem,
+    spilled: &SecondaryMap<Value, bool>,
+    crosses: impl Fn(Value) -> bool,
+) -> Vec<Value> {
+    excess_at(problem, spilled, |meeting| is_decided_by_spiller(problem, meeting), crosses)
+}
+
+/// The values that have to be in memory at certain bundles. Only those that `crosses` accepts can be in registers there.
 ///
 /// At bundles of jumps, every value takes one register, and those worth most choose first: that finds the set of greatest
 /// worth that can be in registers, since such sets form a matroid. The worth of a value is how often it is accessed for as
 /// long as it lives, because past the bundle, too, it keeps a register from others until it dies.
 ///
 /// At bundles of landing pads, only values that cannot be in memory are considered. Even they may find no register.
-pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> Vec<Value> {
+fn excess_at(
+    problem: &Problem,
+    spilled: &SecondaryMap<Value, bool>,
+    is_looked_at: impl Fn(&Meeting) -> bool,
+    crosses: impl Fn(Value) -> bool,
+) -> Vec<Value> {
     let Problem { conventional, bundles, liveness, pins, unspillable, limits, .. } = problem;
     let function = &conventional.function;
     let mut lifetimes: Option<SecondaryMap<Value, Lifetime>> = None;
     let mut out: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut excess = Vec::new();
-    for (_, meeting) in bundles.iter().filter(|(_, meeting)| !meeting.at_pads || !unspillable.is_empty()) {
+    let matters = |meeting: &Meeting| (!meeting.at_pads || !unspillable.is_empty()) && is_looked_at(meeting);
+    for (_, meeting) in bundles.iter().filter(|(_, meeting)| matters(meeting)) {
         let lifetimes = lifetimes.get_or_insert_with(|| lifetimes_of_names(conventional, liveness));
         let worth = |value: Value| match bundles.related(value) {
             _ if unspillable.contains(value) => f64::INFINITY,
@@ -84,7 +111,7 @@ pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> 
         crossing.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut room = BundleRoom::new(function, limits, meeting, pins.kept());
         for (_, value) in crossing {
-            if !room.admit_crossing(function, bundles, value) {
+            if !crosses(value) || !room.admit_crossing(function, bundles, value) {
                 out[value] = true;
                 excess.push(value);
             }

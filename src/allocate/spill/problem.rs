@@ -71,6 +71,9 @@ pub struct Abilities {
     /// The spiller decides which values are in registers at landing pads, where no code can bring them. Otherwise all values
     /// arrive there in memory, except for those that cannot be in memory.
     pub decides_at_pads: bool,
+    /// The spiller decides which values cross bundles of jumps in registers. Otherwise those do that are accessed most often for as
+    /// long as they live.
+    pub decides_at_jumps: bool,
 }
 
 impl<'a> Problem<'a> {

@@ -66,6 +66,22 @@ impl SpillSet {
         Ok(())
     }
 
+    /// Adds the values that cross bundles of jumps in memory because the spiller has decided so, or because no register is left
+    /// for them after all.
+    ///
+    /// # Errors
+    /// If one of them cannot be in memory.
+    pub(super) fn add_decided_crossing(
+        &mut self,
+        problem: &Problem,
+        crosses_in_register: impl Fn(Value) -> bool,
+    ) -> Result<(), Unsupported> {
+        for value in crossing::decided_excess(problem, &self.spilled, crosses_in_register) {
+            self.keep_off_bundles(problem, value)?;
+        }
+        Ok(())
+    }
+
     /// Whether a value is in memory from its definition on.
     pub fn is_in_memory(&self, value: Value) -> bool {
         self.spilled[value] && !self.rematerialised[value]

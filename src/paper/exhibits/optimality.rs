@@ -35,8 +35,8 @@ pub fn show(results: &Results) -> (Vec<Block>, Option<Chart>) {
         "Ratios to the optimum, of sums over functions of what the part costs by frequency (a load 4, a store 1, a constant \
          computed again 0.2 or 1, a copy 0.2) for each selected instruction executed. *proved*: the share of functions of which \
          the solver proved that nothing is cheaper; *bound*: the optimum, or the best that was found, by what it costs at \
-         least. The optimum of spilling is that of chordal's model, behind the same preparation: what crosses edges without \
-         code in registers and which operand of an instruction is folded are decided before. So an allocator that schedules, or \
+         least. The optimum of spilling is that of chordal's model, behind the same preparation: which operand of an \
+         instruction is folded is decided before. So an allocator that schedules, or \
          decides those otherwise, may be below 1.",
     )];
     for setting in SETTINGS {

@@ -28,7 +28,7 @@ pub(super) struct CalleeSaved {
 
 impl CalleeSaved {
     /// The registers that can be bought. Those that the program overwrites are saved anyway, and so are all if values cross
-    /// bundles of jumps, since which ones do was decided beforehand.
+    /// bundles of jumps: interpreters go on for long.
     pub(super) fn new(problem: &Problem) -> Self {
         let function = &problem.conventional.function;
         let file = &function.file;

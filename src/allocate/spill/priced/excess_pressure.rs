@@ -3,7 +3,7 @@
 use crate::allocate::pressure::demand::{Demand, LastUse};
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::pressure::live_set::LiveSet;
-use crate::allocate::spill::crossing::{Head, head};
+use crate::allocate::spill::crossing::{BundleRoom, Head, head, is_decided_by_spiller};
 use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spill_set::SpillSet;
 use crate::analysis::grouped::of_each;
@@ -75,11 +75,33 @@ impl ExcessPressure {
         };
         problem.order.blocks().iter().filter(|&&block| !problem.is_passed(block)).for_each(|&block| finder.block(block));
         let mut pressure = finder.pressure;
+        pressure.add_crowded_bundles(problem, chosen, pins);
         if !pressure.values.is_empty() {
             pressure.values.extend(in_memory_somewhere(problem, chosen).filter(|&value| !problem.unspillable.contains(value)));
         }
+        pressure.add_related(problem);
         pressure.add_phi_webs(function);
         pressure
+    }
+
+    /// Adds the values that cross bundles without enough registers. At none of a bundle's ends need pressure be excessive.
+    fn add_crowded_bundles(&mut self, problem: &Problem, chosen: &SpillSet, pins: &PinLiveness) {
+        let Problem { conventional, bundles, limits, unspillable, .. } = problem;
+        let function = &conventional.function;
+        for (_, meeting) in bundles.iter().filter(|(_, meeting)| is_decided_by_spiller(problem, meeting)) {
+            let mut room = BundleRoom::new(function, limits, meeting, pins.kept());
+            let crossing = || meeting.crossing.iter().copied().filter(|&value| !chosen.spilled[value]);
+            if !crossing().all(|value| room.admit_crossing(function, bundles, value)) {
+                self.values.extend(crossing().filter(|&value| !unspillable.contains(value)));
+            }
+        }
+    }
+
+    /// Adds the values that cross bundles in one register with those that are there.
+    fn add_related(&mut self, problem: &Problem) {
+        let Problem { bundles, unspillable, .. } = problem;
+        let related: Vec<Value> = self.values.iter().flat_map(|value| bundles.related(value)).copied().collect();
+        self.values.extend(related.into_iter().filter(|&value| !unspillable.contains(value)));
     }
 
     /// Adds the values that φs relate to those that are there.

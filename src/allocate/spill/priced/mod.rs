@@ -27,8 +27,8 @@
 //!
 //! Requires: conventional SSA form.
 //! Ensures: a plan that fits, and a bound. No plan costs less among those that agree about what is decided beforehand: which
-//! values cross bundles in registers, which operand of an instruction is folded, and which blocks are decided about
-//! together.
+//! operand of an instruction is folded, which blocks are decided about together, and, where values live beside a bundle of
+//! jumps, which of them cross it in registers.
 //! Relies on: Lagrangian relaxation \[Geo74\]; see [`model`] for the program and an example.
 //!
 //! A value is live across two calls that are seldom reached, and calls destroy both registers. A store after its definition
@@ -115,13 +115,14 @@ pub struct Priced(pub Thoroughness);
 
 impl Spiller for Priced {
     fn abilities(&self) -> Abilities {
-        Abilities { splits: true, decides_at_pads: true }
+        Abilities { splits: true, decides_at_pads: true, decides_at_jumps: true }
     }
 
     fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {
-        let set = in_memory_anyway(problem, requested)?;
+        let mut set = in_memory_anyway(problem, requested)?;
         let ahead = Ahead::new(problem, None);
         let solution = solve(self.0, problem, &set, &ahead);
+        set.add_decided_crossing(problem, |value| solution.crosses_in_register(value))?;
         let with = |untouched: Untouched| {
             let pins = problem.pins.clone().keeping(&problem.conventional.function, &untouched);
             walk(problem, &set, &ahead, &Labelled(&solution), &pins).map(|plan| Plan { untouched, ..plan })
@@ -172,6 +173,12 @@ impl Labels for Decided {
 }
 
 impl Decided {
+    /// Whether the values that a representative stands for cross bundles of jumps in a register.
+    fn crosses_in_register(&self, representative: Value) -> bool {
+        let residence = |it: &Labelling| it.residences.at_bundles(representative);
+        self.labelling.as_ref().is_none_or(|it| it.is_in_register(residence(it)))
+    }
+
     /// The cost of saving and restoring the callee-saved registers other than these.
     fn cost_of_saving_all_but(&self, untouched: &Untouched) -> f64 {
         self.callee_saved.cost_of_all_but(untouched)

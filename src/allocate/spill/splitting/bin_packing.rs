@@ -44,7 +44,7 @@ pub struct BinPacking;
 
 impl Spiller for BinPacking {
     fn abilities(&self) -> Abilities {
-        Abilities { splits: true, decides_at_pads: false }
+        Abilities { splits: true, ..Abilities::default() }
     }
 
     fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {

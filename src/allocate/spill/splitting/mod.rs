@@ -65,7 +65,7 @@ pub struct Belady(pub Entry);
 
 impl Spiller for Belady {
     fn abilities(&self) -> Abilities {
-        Abilities { splits: true, decides_at_pads: false }
+        Abilities { splits: true, ..Abilities::default() }
     }
 
     fn plan(&self, problem: &Problem, requested: &SecondaryMap<Value, bool>) -> Result<Plan, Unsupported> {

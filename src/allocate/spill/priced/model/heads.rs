@@ -19,14 +19,18 @@ pub(super) struct Arriving {
 
 impl Builder<'_> {
     /// The residence of a value at a block's head, if there is nothing to decide.
-    pub(super) fn known_at_head(&mut self, head: Head, value: Value) -> Option<Residence> {
+    pub(super) fn known_at_head(&mut self, block: Block, head: Head, value: Value) -> Option<Residence> {
         match self.known[value] {
             Known::Unaffected | Known::Register => Some(Residence::REGISTER),
             Known::Memory => Some(Residence::MEMORY),
             Known::Open if head == Head::Nothing || head == Head::Bundle && self.chosen.off_bundles[value] => {
                 Some(self.in_memory(value))
             }
-            Known::Open => (head == Head::Bundle).then_some(Residence::REGISTER),
+            Known::Open if head == Head::Bundle => {
+                let bundle = self.problem.bundles.entry(block).expect("the head is at a bundle");
+                Some(self.cross(bundle, value))
+            }
+            Known::Open => None,
         }
     }
 

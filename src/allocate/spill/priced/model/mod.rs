@@ -54,18 +54,20 @@
 //!
 //! Blocks are visited region by region: the segments at a block's head ([`heads`]), then the accesses of each instruction
 //! ([`accesses`]), with constraints where pressure may be excessive ([`constraints`]). Edges and stores come last
-//! ([`edges`]), when the segments at the ends of all blocks are known. Where a value can be recomputed, an
+//! ([`edges`]), when the segments at the ends of all blocks are known. Where a value crosses a bundle of jumps, one decision is
+//! about all of its ends ([`bundles`]). Where a value can be recomputed, an
 //! [implication](crate::allocate::cuts::Implication) says that it need not be loaded as long as it or its source is in a
 //! register. A value that meets no excess pressure takes no decision.
 //!
 //! Requires: conventional SSA form, and the values that have been chosen to be in memory in any case.
 //! Ensures: a plan that follows a labelling costs as much as the labelling, or a little more where several operands of one
 //! instruction could be read from memory, since one is. Where classes of registers overlap, satisfying the constraints may
-//! not suffice for a plan to fit. The bound is one of plans that agree about what is decided beforehand: which values cross
-//! bundles in registers, which operand of an instruction is folded if its value is in memory, and which blocks are decided
-//! about together ([`Model::is_grouped`]).
+//! not suffice for a plan to fit. The bound is one of plans that agree about what is decided beforehand: which operand of an
+//! instruction is folded if its value is in memory, which blocks are decided about together ([`Model::is_grouped`]), and, where
+//! values live beside a bundle of jumps, which of them cross it in registers.
 
 mod accesses;
+mod bundles;
 mod constraint_builder;
 mod constraints;
 mod edges;
@@ -91,7 +93,7 @@ use crate::allocate::spill::splitting::walk::Ahead;
 use crate::analysis::grouped::{each, of_each};
 use crate::machine::{Block, Function, Inst, Value};
 use constraint_builder::ConstraintBuilder;
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -183,6 +185,8 @@ pub(super) struct Residences {
     start: SecondaryMap<Block, u32>,
     /// After the instructions that access them, by operand.
     after: Vec<Residence>,
+    /// Where they cross bundles of jumps, by their representatives, if that is to be decided.
+    at_bundles: SecondaryMap<Value, PackedOption<Decision>>,
 }
 
 impl Residences {
@@ -193,6 +197,7 @@ impl Residences {
             heads: Vec::with_capacity(heads),
             start: of_each(blocks.len()),
             after: vec![Residence::REGISTER; operands.len()],
+            at_bundles: SecondaryMap::new(),
         }
     }
 
@@ -205,6 +210,12 @@ impl Residences {
     /// The residence of a value after the instruction that accesses it as this operand.
     pub(super) fn after(&self, operand: usize) -> Residence {
         self.after[operand]
+    }
+
+    /// The residence where the values that a representative stands for cross bundles of jumps, unless they are in memory there
+    /// in any case.
+    pub(super) fn at_bundles(&self, representative: Value) -> Residence {
+        self.at_bundles[representative].expand().map_or(Residence::REGISTER, Residence::decided_by)
     }
 }
 
@@ -275,6 +286,7 @@ pub(super) fn model(
     for region in builder.store_regions.regions.iter() {
         builder.region(region);
     }
+    builder.constrain_bundles();
     builder.edges();
     // These are not used any more, and they take as much memory as anything.
     builder.tails = Vec::new();
@@ -380,7 +392,7 @@ impl<'a> Builder<'a> {
             function.blocks[block].preds.iter().map(|&pred| self.before(pred)).collect();
         let is_loop = self.merging.as_ref().is_some_and(|merging| merging.is_loop(block));
         for (index, &value) in liveness.live_in(block).iter().enumerate() {
-            let known = self.known_at_head(head, value);
+            let known = self.known_at_head(block, head, value);
             let arriving = if known.is_none() { self.arriving_segment(block, index, value, &mut before) } else { None };
             let residence = known.or(arriving.map(|it| it.residence)).unwrap_or_else(|| self.segment(value));
             self.model.is_grouped |= arriving.is_some_and(|it| it.residence.decision().is_some());
@@ -397,7 +409,7 @@ impl<'a> Builder<'a> {
         self.unsettled_of[block] = first_unsettled..self.unsettled.len() as u32;
         for value in function.blocks[block].phis.iter().map(|phi| phi.def) {
             let needs_none = liveness.is_dead(value) && !self.problem.unspillable.contains(value);
-            let known = if needs_none { Some(Residence::MEMORY) } else { self.known_at_head(head, value) };
+            let known = if needs_none { Some(Residence::MEMORY) } else { self.known_at_head(block, head, value) };
             let residence = known.unwrap_or_else(|| self.segment(value));
             self.enter_block(value, residence);
         }
@@ -492,11 +504,12 @@ impl<'a> Builder<'a> {
                 if self.chosen.off_bundles[value] {
                     self.residence[value] = self.in_memory(value);
                 } else if crossing.binary_search(&bundles.representative(value)).is_ok() {
-                    needed.push((value, std::mem::replace(&mut self.residence[value], Residence::REGISTER)));
+                    let crosses = if self.is_open(value) { self.cross(bundle, value) } else { Residence::REGISTER };
+                    needed.push((value, std::mem::replace(&mut self.residence[value], crosses)));
                 }
             }
             for (value, residence) in needed {
-                self.need_in_register(value, residence, None, self.function.blocks[block].frequency);
+                self.need_to_cross(block, value, residence);
             }
         }
         for (index, &value) in liveness.live_out_row(block).zip(liveness.live_out(block)) {
