@@ -316,8 +316,8 @@ fn jumps_to_the_next_block_are_no_instructions() {
     assert_eq!((ours.overhead, ours.weighted.instructions), (theirs.overhead, theirs.weighted.instructions));
 }
 
-/// A loop with two entries, which goes on 99 times of 100. Its profile counts how often it comes to each entry, as it does for the
-/// labels of computed jumps, and has lost one of them.
+/// A loop with two entries, which goes on 99 times of 100. Its profile counts how often it comes to each entry, as it does
+/// for the labels of computed jumps, and has lost one of them.
 const TWO_ENTRIES: &str = r#"
 target triple = "x86_64-unknown-linux-gnu"
 define void @two_entries(i1 %at, ptr %p) {
@@ -350,7 +350,8 @@ fn blocks_are_executed_as_often_as_control_flows_into_them() {
     let folder = TempDir::new().expect("a temporary folder");
     let module = folder.path().join("p.ll");
     fs::write(&module, TWO_ENTRIES).expect("the folder is writable");
-    // The store and the jump in %one, the store in %other, three instructions in %shared, two in %maybe; two before, one after.
+    // The store and the jump in %one, the store in %other, three instructions in %shared, two in %maybe; two before and one
+    // after.
     let expected = 2.0 * 50.5 + 49.5 + 3.0 * 100.0 + 2.0 * 50.0 + 2.0 + 1.0;
     for allocator in ["tuned", "llvm-greedy", "llvm-fast"] {
         let counts = &statistics(&module, allocator, &[]).functions[0].counts;

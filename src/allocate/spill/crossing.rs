@@ -53,13 +53,13 @@ pub(super) fn head(problem: &Problem, block: Block) -> Head {
     }
 }
 
-/// Whether the spiller decides which values cross a bundle in registers. Where values live beside it, they compete with those.
+/// Whether the spiller decides which values cross a bundle in registers.
 pub(super) fn is_decided_by_spiller(problem: &Problem, meeting: &Meeting) -> bool {
-    problem.abilities.decides_at_jumps && !meeting.at_pads && meeting.beside.is_empty()
+    problem.abilities.decides_at_jumps && !meeting.at_pads
 }
 
-/// The values that have to be in memory at bundles, besides those that are `spilled` already, by their representatives. Bundles
-/// about which the spiller decides are left to it.
+/// The values that have to be in memory at bundles, besides those that are `spilled` already, by their representatives.
+/// Bundles about which the spiller decides are left to it.
 pub(super) fn excess(problem: &Problem, spilled: &SecondaryMap<Value, bool>) -> Vec<Value> {
     excess_at(problem, spilled, |meeting| !is_decided_by_spiller(problem, meeting), |_| true)
 }

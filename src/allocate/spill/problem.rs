@@ -71,8 +71,8 @@ pub struct Abilities {
     /// The spiller decides which values are in registers at landing pads, where no code can bring them. Otherwise all values
     /// arrive there in memory, except for those that cannot be in memory.
     pub decides_at_pads: bool,
-    /// The spiller decides which values cross bundles of jumps in registers. Otherwise those do that are accessed most often for as
-    /// long as they live.
+    /// The spiller decides which values cross bundles of jumps in registers, if none live beside one. Otherwise those do
+    /// that are accessed most often for as long as they live.
     pub decides_at_jumps: bool,
 }
 
@@ -105,12 +105,15 @@ impl<'a> Problem<'a> {
         let dear = origins(|data| data.is_repeatable() && data.is(InstFlags::DEAR));
         let Abilities { splits, .. } = abilities;
         let storable = origins(|data| data.is(InstFlags::STORABLE));
+        let bundles = if downstream.pins.moves() { Bundles::new(function, liveness, &pins) } else { Bundles::none() };
+        let has_beside = bundles.iter().any(|(_, meeting)| !meeting.beside.is_empty());
+        let decides_at_jumps = abilities.decides_at_jumps && !has_beside;
         Ok(Problem {
             conventional,
             order,
             dominators,
             liveness,
-            bundles: if downstream.pins.moves() { Bundles::new(function, liveness, &pins) } else { Bundles::none() },
+            bundles,
             pins,
             weights: OnceCell::new(),
             loops,
@@ -125,7 +128,7 @@ impl<'a> Problem<'a> {
             units: Units::for_executions(function.blocks.values().map(|data| data.frequency).fold(0.0, f64::max)),
             policy,
             downstream,
-            abilities,
+            abilities: Abilities { decides_at_jumps, ..abilities },
         })
     }
 

@@ -66,8 +66,8 @@ impl SpillSet {
         Ok(())
     }
 
-    /// Adds the values that cross bundles of jumps in memory because the spiller has decided so, or because no register is left
-    /// for them after all.
+    /// Adds the values that cross bundles of jumps in memory because the spiller has decided so, or because no register is
+    /// left for them after all.
     ///
     /// # Errors
     /// If one of them cannot be in memory.

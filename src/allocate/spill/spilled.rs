@@ -153,8 +153,8 @@ impl MemoryRows {
 }
 
 /// The cost of a plan, and a lower bound on the cost of any plan of the model: one that has the same operands
-/// read from memory if they are there, and the same values cross edges without code, where that is decided beforehand. In executions, at the weights of
-/// [`crate::allocate::cost`].
+/// read from memory if they are there, and the same values cross edges without code where that is decided beforehand. In
+/// executions, at the weights of [`crate::allocate::cost`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certificate {
     pub cost: f64,

@@ -27,8 +27,8 @@
 //!
 //! Requires: conventional SSA form.
 //! Ensures: a plan that fits, and a bound. No plan costs less among those that agree about what is decided beforehand: which
-//! operand of an instruction is folded, which blocks are decided about together, and, where values live beside a bundle of
-//! jumps, which of them cross it in registers.
+//! operand of an instruction is folded, which blocks are decided about together, and, where values live beside bundles of
+//! jumps, which values cross them in registers.
 //! Relies on: Lagrangian relaxation \[Geo74\]; see [`model`] for the program and an example.
 //!
 //! A value is live across two calls that are seldom reached, and calls destroy both registers. A store after its definition

@@ -1,8 +1,8 @@
 //! Values that cross bundles of jumps: one decision for all ends.
 //!
-//! Nothing can move a value on such an edge, so wherever it is live at an end of the bundle, it is in the same place. Its register
-//! costs a reload before each jump at which it is in none, and is worth one after each label that reads it. All of that meets in
-//! one decision, and the registers of a bundle are one pressure constraint.
+//! Nothing can move a value on such an edge, so wherever it is live at an end of the bundle, it is in the same place. Its
+//! register costs a reload before each jump at which it is in none, and is worth one after each label that reads it. All of
+//! that meets in one decision, and the registers of a bundle are one pressure constraint.
 
 use super::{Builder, Known, Residence};
 use crate::allocate::cuts::MOST_BOUGHT;
@@ -31,9 +31,8 @@ impl Builder<'_> {
         Residence::decided_by(decision)
     }
 
-    /// A value that crosses a bundle in a register, from the terminators of a block on, is in one before them, or refilled. (If it
-    /// is in memory where it crosses, nothing depends on whether it could have been refilled; so where that is open, the home that
-    /// is read does not count.)
+    /// A value that crosses a bundle in a register, from the terminators of a block on, is in one before them, or refilled.
+    /// (Where it is open how it crosses, it need not be in its home for that, which makes the bound no higher.)
     pub(super) fn need_to_cross(&mut self, block: Block, value: Value, before: Residence) {
         let frequency = self.function.blocks[block].frequency;
         match self.residence[value] {

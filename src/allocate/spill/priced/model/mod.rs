@@ -54,8 +54,8 @@
 //!
 //! Blocks are visited region by region: the segments at a block's head ([`heads`]), then the accesses of each instruction
 //! ([`accesses`]), with constraints where pressure may be excessive ([`constraints`]). Edges and stores come last
-//! ([`edges`]), when the segments at the ends of all blocks are known. Where a value crosses a bundle of jumps, one decision is
-//! about all of its ends ([`bundles`]). Where a value can be recomputed, an
+//! ([`edges`]), when the segments at the ends of all blocks are known. Where a value crosses a bundle of jumps, one decision
+//! is about all of its ends ([`bundles`]). Where a value can be recomputed, an
 //! [implication](crate::allocate::cuts::Implication) says that it need not be loaded as long as it or its source is in a
 //! register. A value that meets no excess pressure takes no decision.
 //!
@@ -63,8 +63,8 @@
 //! Ensures: a plan that follows a labelling costs as much as the labelling, or a little more where several operands of one
 //! instruction could be read from memory, since one is. Where classes of registers overlap, satisfying the constraints may
 //! not suffice for a plan to fit. The bound is one of plans that agree about what is decided beforehand: which operand of an
-//! instruction is folded if its value is in memory, which blocks are decided about together ([`Model::is_grouped`]), and, where
-//! values live beside a bundle of jumps, which of them cross it in registers.
+//! instruction is folded if its value is in memory, which blocks are decided about together ([`Model::is_grouped`]), and,
+//! where values live beside bundles of jumps, which values cross them in registers.
 
 mod accesses;
 mod bundles;
@@ -212,8 +212,8 @@ impl Residences {
         self.after[operand]
     }
 
-    /// The residence where the values that a representative stands for cross bundles of jumps, unless they are in memory there
-    /// in any case.
+    /// The residence where the values that a representative stands for cross bundles of jumps, unless they are in memory
+    /// there in any case.
     pub(super) fn at_bundles(&self, representative: Value) -> Residence {
         self.at_bundles[representative].expand().map_or(Residence::REGISTER, Residence::decided_by)
     }
