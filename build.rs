@@ -20,6 +20,7 @@ const BRIDGE: &[&str] = &[
     "read",
     "sizes",
     "x86/tiles",
+    "records",
     "export",
     "flags",
     "fold",

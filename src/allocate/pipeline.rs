@@ -295,6 +295,10 @@ fn answer(
     if let Some(message) = moved_by_no_class(imported, &overlay) {
         return Err(Unsupported(message).into());
     }
+    if let Some(inst) = overlay.displaced_record(imported) {
+        let message = format!("a value moves between where its place is taken, {inst}, and where the place is recorded");
+        return Err(Unsupported(message).into());
+    }
     if preset.register_slots {
         register_slots::into_registers(imported, &mut overlay);
     }

@@ -106,6 +106,8 @@ pub enum Fault {
     NotMovable {
         inst: Inst,
     },
+    /// The place of a recorded operand is written to before it is recorded.
+    Displaced,
     NotRematerialisable {
         inst: Inst,
     },
@@ -182,6 +184,7 @@ impl Complaint {
             }
             Fault::BadSwap => write!(f, "these registers cannot be swapped like this"),
             Fault::NotMovable { inst } => write!(f, "{inst} cannot be executed here, once, instead of where it stands"),
+            Fault::Displaced => write!(f, "where the operand is, something else is written before that is recorded"),
             Fault::NotGiven { inst } => write!(f, "what {inst} computes cannot be read from memory"),
             Fault::NotStorable { inst } => write!(f, "what {inst} computes cannot be written to memory at once"),
             Fault::NotRematerialisable { inst } => write!(f, "{inst} cannot be executed again"),

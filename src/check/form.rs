@@ -22,6 +22,13 @@ pub(super) fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Co
         form.given(&mut complaints);
         form.edits(&mut complaints);
     }
+    if complaints.is_empty()
+        && let Some(inst) = overlay.displaced_record(function)
+    {
+        let mut blocks = function.blocks.iter().filter(|(_, data)| data.insts.contains(&inst.as_u32()));
+        let at = blocks.next().map(|(block, data)| Point { block, index: inst.as_u32() - data.insts.start });
+        complaints.push(Complaint::new(function, at, Subject::Operand(0), Fault::Displaced));
+    }
     if complaints.is_empty() { Ok(()) } else { Err(complaints) }
 }
 

@@ -733,6 +733,30 @@ fn an_instruction_is_performed_further_up() {
     assert_eq!(performed_at(0)[0], "b0, instruction 0, operand 1: expected v2 in c, which holds no value");
 }
 
+/// v0 and v1 are recorded where they are: in memory and in a register.
+#[test]
+fn what_is_recorded_stays_where_it_is() {
+    let recorded = |edit: Option<(u32, Edit)>| {
+        let mut p = defined(&["a", "b"], &[GP; 2]);
+        p.edit(0, 1, store("a", 0));
+        for (v, place) in [(0, "s0"), (1, "b")] {
+            let inst = p.op(0, &[(Operand { foldable: true, ..usage(v) }, place)]);
+            p.function.insts[inst].flags.insert(InstFlags::RECORDED);
+        }
+        p.op(0, &[]);
+        edit.into_iter().for_each(|(index, edit)| p.edit(0, index, edit));
+        p.complaints()
+    };
+    assert_eq!(recorded(None), [""; 0]);
+    assert_eq!(recorded(Some((2, load("c", 0)))), [""; 0], "it is in a and c");
+    let displaced = |at: u32| {
+        format!("b0, instruction {at}, operand 0: where the operand is, something else is written before that is recorded")
+    };
+    assert_eq!(recorded(Some((3, load("b", 0)))), [displaced(2)]);
+    assert_eq!(recorded(Some((2, store("b", 0)))), [displaced(1)]);
+    assert_eq!(recorded(Some((4, load("b", 0)))), [""; 0], "it has been recorded");
+}
+
 /// v0 is of a bank whose registers take part in moves to and from the one beside it, but hold it nowhere else.
 #[test]
 fn a_value_waits_in_a_register_of_the_bank_beside() {

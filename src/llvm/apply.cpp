@@ -2,6 +2,7 @@
 #include "forms.h"
 #include "jumps.h"
 #include "liveins.h"
+#include "records.h"
 #include "weigh.h"
 #include "x86/x86.h"
 #include "llvm/CodeGen/MachineFrameInfo.h"
@@ -257,6 +258,8 @@ private:
   // Puts locations into an instruction's operands, or removes an instruction that has become a no-op.
   void rewrite(unsigned Inst) {
     const ChInst &I = E.Insts[Inst];
+    if (I.flags & CH_RECORDED)
+      return record(Inst);
     if (I.first_operand < I.end_operand && A.locations[I.first_operand] == INT32_MIN)
       return E.InstAt[Inst]->eraseFromParent(); // it is executed where its value is used instead
     bool ThreeAddresses = !commute(*E.InstAt[Inst], I) || Flagless.contains(Inst);
@@ -289,6 +292,28 @@ private:
       return lowerInsert(MI, I.kind == CH_COPY || MI.getOperand(1).isUndef());
     if (MI.isCopy() && MI.getOperand(0).getReg() == MI.getOperand(1).getReg() && MI.getNumOperands() == 2)
       MI.eraseFromParent();
+  }
+
+  // Says in the instruction that follows where an operand is. The operands behind it have been told already.
+  void record(unsigned Inst) {
+    MachineInstr &MI = *E.InstAt[Inst];
+    unsigned K = E.Insts[Inst].first_operand, Index = E.OperandAt[K].Index[0];
+    if (A.locations[K] >= 0)
+      return setRegister(MI.getOperand(Index), A.locations[K]);
+    MachineInstr *New = recordInMemory(MI, Index, Slots[~A.locations[K]]);
+    if (!New)
+      return failToFold(MI, Index);
+    if (MI.isCandidateForAdditionalCallInfo())
+      MF.moveAdditionalCallInfo(&MI, New);
+    for (unsigned Next = Inst; Next < E.InstAt.size() && E.InstAt[Next] == &MI; ++Next)
+      E.InstAt[Next] = New;
+    MI.eraseFromParent();
+  }
+
+  void failToFold(const MachineInstr &MI, unsigned Index) {
+    raw_string_ostream Message(Failure);
+    Message << "LLVM does not fold operand " << Index << " after all: ";
+    MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
   }
 
   // If a definition is not in the register of the use that it is tied to, ties it to another use. Returns whether all ties hold
@@ -345,9 +370,7 @@ private:
     unsigned Slot = ~A.locations[K];
     MachineInstr *New = fold(MI, Indices, Slots[Slot]);
     if (!New) {
-      raw_string_ostream Message(Failure);
-      Message << "LLVM does not fold operand " << Index << " after all: ";
-      MI.print(Message, /*IsStandalone=*/true, /*SkipOpers=*/false, /*SkipDebugLoc=*/true, /*AddNewLine=*/false);
+      failToFold(MI, Index);
       return false;
     }
     if (A.slots[Slot].given != CH_NONE)

@@ -105,6 +105,7 @@ enum ChInstFlags {
   CH_NARROWS = 1024,
   CH_EXTENDS = 2048,
   CH_WIDENS = 4096,
+  CH_RECORDED = 8192,
 };
 
 typedef struct {

@@ -6,6 +6,7 @@
 #include "jumps.h"
 #include "liveins.h"
 #include "narrow.h"
+#include "records.h"
 #include "reserved.h"
 #include "throws.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -168,6 +169,7 @@ void Export::addBlock(MachineBasicBlock &MBB, double Frequency) {
       addDebugUses(MI, Block, Insts.size() - FirstInst);
     else if (!isIdle(MI, TII)) {
       copyTiedPins(MI);
+      addRecorded(MI);
       addInst(MI);
     }
   }
@@ -355,6 +357,25 @@ void Export::copyTiedPins(MachineInstr &MI) {
   }
 }
 
+// Adds the operands whose places an instruction records as instructions of their own, in front of it, each of which can read its
+// one operand from memory.
+void Export::addRecorded(MachineInstr &MI) {
+  for (unsigned Index : recordedOperands(MI)) {
+    uint32_t Value = valueOf(MI.getOperand(Index).getReg());
+    if (Value == CH_NONE)
+      continue;
+    ChInst Inst = {};
+    Inst.kind = CH_OP;
+    Inst.flags = CH_RECORDED | CH_DEAR;
+    Inst.first_operand = Operands.size();
+    Operands.push_back({Value, CH_USE, UINT16_MAX, 0, false, true});
+    OperandAt.push_back({{Index, 0}, 1});
+    Inst.end_operand = Operands.size();
+    Insts.push_back(Inst);
+    InstAt.push_back(&MI);
+  }
+}
+
 void Export::addInst(MachineInstr &MI) {
   ChInst Inst = copyKind(MI);
   Inst.first_operand = Operands.size();
@@ -362,8 +383,11 @@ void Export::addInst(MachineInstr &MI) {
   bool Pinned = false;
   bool Writes = writesMemory(MI);
   SmallVector<unsigned, 16> Position(MI.getNumOperands(), UINT16_MAX);
+  const SmallVector<unsigned, 0> Recorded = recordedOperands(MI);
   for (unsigned I = 0; I < MI.getNumOperands(); ++I) {
     const MachineOperand &MO = MI.getOperand(I);
+    if (is_contained(Recorded, I))
+      continue;
     if (MO.isRegMask()) {
       unite(Sets.clobbers, T.clobbers(MO.getRegMask(), Widest));
       Pinned = true;

@@ -68,6 +68,7 @@ private:
   void addEdges(llvm::MachineBasicBlock &MBB, double Frequency);
   void addPhi(llvm::MachineInstr &MI, unsigned Block);
   void copyTiedPins(llvm::MachineInstr &MI);
+  void addRecorded(llvm::MachineInstr &MI);
   void addInst(llvm::MachineInstr &MI);
   void addDebugUses(llvm::MachineInstr &MI, unsigned Block, unsigned Index);
   void addOperand(llvm::MachineInstr &MI, unsigned Index, llvm::MutableArrayRef<unsigned> Position);

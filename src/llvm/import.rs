@@ -308,7 +308,7 @@ mod tests {
     fn values_that_no_enum_has_are_errors() {
         let unknown = |name, value| Some(Unknown { name, value });
         assert_eq!(inst(&ffi::Inst { kind: 4, ..flat_inst() }).err(), unknown("InstKind", 4));
-        assert_eq!(inst(&ffi::Inst { flags: 1 << 13, ..flat_inst() }).err(), unknown("InstFlags", 8192));
+        assert_eq!(inst(&ffi::Inst { flags: 1 << 14, ..flat_inst() }).err(), unknown("InstFlags", 16384));
         assert_eq!(operand(&ffi::Operand { role: 3, ..flat_operand() }).err(), unknown("Role", 3));
         assert_eq!(goal(3).err(), unknown("Goal", 3));
         let edge = |kind| frame_edge(&ffi::FrameEdge { from: 0, to: 1, frequency: 1.0, kind });

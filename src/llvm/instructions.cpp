@@ -1,4 +1,5 @@
 #include "instructions.h"
+#include "records.h"
 #include "x86/x86.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineMemOperand.h"
@@ -76,6 +77,8 @@ unsigned calleeSaved(const MachineInstr &MI, const MachineFrameInfo &Frame) {
 
 SpillAccess spillAccess(const MachineInstr &MI, const MachineFrameInfo &Frame) {
   SpillAccess Access;
+  if (isRecorder(MI))
+    return Access;
   // For an instruction that changes memory in place, LLVM's memory operand says that it stores, but not that it loads.
   bool Reads = MI.hasOneMemOperand() && accesses(MI).Loads;
   for (const MachineMemOperand *Memory : MI.memoperands()) {

@@ -204,6 +204,9 @@ bitflags! {
         /// A copy to a wider class that leaves undefined what its source does not have. (A wider copy without this property is
         /// of a value whose register has zeros there since it was written, and relies on them.)
         const WIDENS = 1 << 12;
+        /// It stands for an operand of the next instruction that is none of these, which does nothing with the value but record
+        /// where it is: in a register, or in memory. So nothing may be written to that place in between.
+        const RECORDED = 1 << 13;
     }
 }
 

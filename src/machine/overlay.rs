@@ -1,6 +1,6 @@
 //! The result of an allocator: locations and edits laid over an unchanged function.
 
-use super::function::{Function, Inst, Point, Slot};
+use super::function::{Function, Inst, InstFlags, Point, Slot};
 use super::registers::{Reg, RegClass};
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 
@@ -102,6 +102,48 @@ impl Overlay {
     /// Whether an edit performs the instruction.
     pub fn is_performed(&self, function: &Function, inst: Inst) -> bool {
         self.is_dropped(inst) && self.operands(function, inst).iter().any(Option::is_some)
+    }
+
+    /// A recorded operand's instruction ([`InstFlags::RECORDED`]) whose place is written to before the operand is recorded, if there
+    /// is one.
+    pub fn displaced_record(&self, function: &Function) -> Option<Inst> {
+        let is_recorded = |inst: Inst| function.insts[inst].is(InstFlags::RECORDED);
+        if !function.insts.keys().any(is_recorded) {
+            return None;
+        }
+        let blocks = function.blocks.keys();
+        blocks
+            .flat_map(|block| function.block_insts(block).map(move |inst| (block, inst)))
+            .filter(|&(_, inst)| is_recorded(inst))
+            .find_map(|(block, inst)| {
+                let start = function.blocks[block].insts.start;
+                let mut behind = function.block_insts(block).skip((inst.as_u32() - start) as usize + 1);
+                let recorder = behind.find(|&inst| !is_recorded(inst))?;
+                let points = inst.as_u32() + 1 - start..=recorder.as_u32() - start;
+                let location = self.operands(function, inst)[0]?;
+                let first = self.edits.partition_point(|(at, _)| (at.block, at.index) < (block, *points.start()));
+                let mut edits = self.edits[first..].iter().take_while(|(at, _)| at.block == block && points.contains(&at.index));
+                edits.any(|(_, edit)| self.writes(function, edit, location)).then_some(inst)
+            })
+    }
+
+    /// Whether an edit writes to a location.
+    fn writes(&self, function: &Function, edit: &Edit, location: Location) -> bool {
+        let names = |inst: Inst| {
+            let pins = function.pins(inst);
+            matches!(location, Location::Reg(reg) if (pins.defs | pins.early_defs | pins.clobbers).contains(reg))
+        };
+        match *edit {
+            Edit::Load { to, .. } | Edit::Move { to, .. } => location == Location::Reg(to),
+            Edit::Store { to, .. } | Edit::StoreConstant { to, .. } => location == Location::Slot(to),
+            Edit::Swap { a, b, .. } => [a, b].map(Location::Reg).contains(&location),
+            Edit::Rematerialise { to, inst, .. } => location == Location::Reg(to) || names(inst),
+            Edit::Perform { inst, .. } => {
+                let defs =
+                    function.operands(inst).iter().zip(self.operands(function, inst)).filter(|(operand, _)| operand.is_def());
+                names(inst) || defs.into_iter().any(|(_, &written)| written == Some(location))
+            }
+        }
     }
 
     /// The locations of an instruction's operands.

@@ -42,7 +42,7 @@
 //! def       = vN:class[([of=vN,]["early",][reuse=N{"|"N}["|none"],]["foldable"])]  of the value that it is a piece of
 //! mark      = uses=reg,… | defs=reg,… | early=reg,… | clobbers=reg,…
 //!           | "terminator" | "label" | "rematerialisable" | "recomputable" | "dear" | "storable" | "given" | "movable"
-//!           | "reads" | "writes" | "narrows" | "extends" | "widens" | "throws"
+//!           | "reads" | "writes" | "narrows" | "extends" | "widens" | "recorded" | "throws"
 //!           | origin=iN | origin=none             its own number unless given
 //! ```
 //!

@@ -115,6 +115,8 @@ pub enum Rule {
     Foldable(usize),
     #[error("a {0} does not have the operands of one")]
     Operands(&'static str),
+    #[error("no instruction follows that could record the operand")]
+    NothingRecords,
     #[error("the copied register is not among the pins")]
     CopyWithoutPin,
 
@@ -399,6 +401,10 @@ impl Scan<'_> {
         let size = |operand: &Operand| self.function.file.classes[self.function.values[operand.value].class].slot_size;
         let widens = data.kind == InstKind::Copy && matches!(operands, [def, read] if def.is_def() && size(def) > size(read));
         self.require(!data.is(InstFlags::WIDENS) || widens, place, Rule::Operands("copy to a wider class"));
+        let recorded = data.kind == InstKind::Op && roles == [Role::Use] && *pins == PinSets::default();
+        self.require(!data.is(InstFlags::RECORDED) || recorded, place, Rule::Operands("recorded operand"));
+        let is_last = self.function.block_insts(block).next_back() == Some(inst);
+        self.require(!data.is(InstFlags::RECORDED) || !is_last, place, Rule::NothingRecords);
         self.require(!data.is(InstFlags::STORABLE) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Storable);
         self.require(!data.is(InstFlags::GIVEN) || data.is(InstFlags::REMATERIALISABLE), place, Rule::Given);
         self.require(!data.is(InstFlags::MOVABLE) || !data.is(InstFlags::WRITES), place, Rule::MovableWriter);

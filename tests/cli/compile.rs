@@ -471,6 +471,43 @@ fn landing_pads_read_constants_that_statepoints_keep() {
     );
 }
 
+/// More values are recorded than there are registers. Those in memory are recorded there, and nothing is loaded for it: the code in
+/// front of the stack map reads the argument only.
+#[test]
+fn stack_maps_record_values_in_memory() {
+    let folder = Folder::new();
+    let of_each = |line: fn(usize) -> String| (0..20).map(line).collect::<String>();
+    let loads = of_each(|k| format!("  %p{k} = getelementptr i64, ptr %p, i64 {k}\n  %v{k} = load volatile i64, ptr %p{k}\n"));
+    let values = of_each(|k| format!(", i64 %v{k}"));
+    let sums = of_each(|k| format!("  %s{} = xor i64 %s{k}, %v{k}\n", k + 1));
+    let text = format!(
+        "target triple = \"x86_64-pc-linux-gnu\"\ndeclare void @llvm.experimental.stackmap(i64, i32, ...)\n\
+         declare i64 @llvm.experimental.patchpoint.i64(i64, i32, ptr, i32, ...)\n\
+         define i64 @map(ptr %p) {{\n{loads}  call void (i64, i32, ...) @llvm.experimental.stackmap(i64 1, i32 0{values})\n\
+         \x20 %s0 = add i64 0, 0\n{sums}  ret i64 %s20\n}}\n\
+         define i64 @patch(ptr %p) {{\n{loads}  %s0 = call i64 (i64, i32, ptr, i32, ...) \
+         @llvm.experimental.patchpoint.i64(i64 2, i32 15, ptr null, i32 0{values})\n{sums}  ret i64 %s20\n}}\n"
+    );
+    folder.write("maps.ll", text);
+    for options in [
+        "",
+        "--registers 4",
+        "--allocator spill-free",
+        "--allocator linear-scan",
+        "--allocator out-of-ssa",
+        "--allocator regalloc2",
+    ] {
+        let arguments = ["compile", "maps.ll", "-o", "maps.s", "--verify-llvm", "--no-fallback"];
+        let arguments: Vec<&str> = arguments.into_iter().chain(options.split_whitespace()).collect();
+        folder.chordal(&arguments).assert().success().stderr("");
+        let assembly = String::from_utf8(folder.read("maps.s")).expect("assembly is text");
+        let (_, map) = assembly.split_once("\nmap:").expect("the function is there");
+        let (until_map, _) = map.split_once(".Ltmp").expect("the map has a label");
+        let is_reload = |line: &&str| line.contains("(%rbp), %") || line.contains("(%rsp), %");
+        assert_eq!(until_map.lines().filter(is_reload).count(), 0, "{options}: {until_map}");
+    }
+}
+
 /// Matrix tiles are allocated. On a processor without them the program prints so, whoever compiled it.
 #[test]
 fn matrix_tiles_are_allocated() {

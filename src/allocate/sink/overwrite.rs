@@ -65,7 +65,7 @@ impl<'a> Sinker<'a> {
             }
             let follows = group.defs().any(reads);
             match self.killed(other, |value| value == overwritten) {
-                true if follows || self.returns(other, overwritten) => return None,
+                true if follows || self.returns(other, overwritten) || self.is_recorded(other) => return None,
                 true => return Some((group.insts, to)),
                 false if follows => group.add(other, self.movable(other)?)?,
                 false if self.killed(other, |value| group.reads(value)) => return None,
@@ -112,6 +112,11 @@ impl<'a> Sinker<'a> {
             !def.reuse_none && free.peek().is_some() && free.all(|is_value| is_value)
         };
         self.code.function.insts[inst].kind == InstKind::Copy || operands.iter().any(overwrites)
+    }
+
+    /// Whether what an instruction reads has to stay where it is until the next one has told so.
+    fn is_recorded(&self, inst: Inst) -> bool {
+        self.code.function.insts[inst].is(InstFlags::RECORDED)
     }
 
     /// Whether an instruction copies a value, which it reads last, to the register that the value came in. As long as the

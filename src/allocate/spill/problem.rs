@@ -248,11 +248,21 @@ impl<'a> Problem<'a> {
     }
 
     /// The instruction that [`given`](Self::given) names for the value of the k-th operand, if the operand can be read
-    /// there. Copies read no operand in place: to load the value again is as good.
+    /// there. Copies read no operand in place: to load the value again is as good. Nor is such a place recorded.
     pub(super) fn read_in_place(&self, inst: Inst, k: usize) -> Option<Inst> {
         let Conventional { function, .. } = self.conventional;
         let operand = function.operands(inst)[k];
-        if operand.is_def() || function.insts[inst].kind.is_copy() { None } else { self.given(operand.value) }
+        let data = &function.insts[inst];
+        let reads_homes = data.kind.is_copy() || data.is(InstFlags::RECORDED);
+        if operand.is_def() || reads_homes { None } else { self.given(operand.value) }
+    }
+
+    /// The cost of reading a value's home in an instruction: nothing where only the place is recorded.
+    pub(super) fn cost_of_fold(&self, inst: Inst, frequency: f64) -> f64 {
+        match self.conventional.function.insts[inst].is(InstFlags::RECORDED) {
+            true => 0.0,
+            false => self.cost(cost::FOLDED_RELOAD, frequency),
+        }
     }
 
     /// How a value is recomputed from another one, if it can be.

@@ -81,8 +81,8 @@ private:
         forgetClobbered(MO, Zero);
       else if (MO.isReg() && MO.isDef() && MO.getReg() && !Byte.contains(MO.getReg()) && !Word.contains(MO.getReg()))
         forget(T.roots(MO.getReg()), Zero);
-    for (const MachineOperand &MO : MI.defs())
-      if (rootOf(MO) != CH_NONE && (Copies || writesZeros(MI, MO)))
+    for (const MachineOperand &MO : MI.all_defs())
+      if (!MO.isImplicit() && MO.getReg() && rootOf(MO) != CH_NONE && (Copies || writesZeros(MI, MO)))
         insert(Zero, rootOf(MO));
   }
 

@@ -25,15 +25,15 @@ impl Plan {
         let by_block = function.blocks.iter().map(|(block, data)| {
             let folds = &self.folds[self.folds.partition_point(|(inst, _)| inst.as_u32() < data.insts.start)..];
             let folds = folds.iter().take_while(|(inst, _)| inst.as_u32() < data.insts.end);
+            let cost = |added: Added| problem.cost(added, data.frequency);
             let accesses = folds.map(|&(inst, k)| match function.operands(inst)[k].is_def() {
-                true => cost::STORE,
-                false if problem.read_in_place(inst, k).is_some() => cost::READ_IN_PLACE,
-                false => cost::FOLDED_RELOAD,
+                true => cost(cost::STORE),
+                false if problem.read_in_place(inst, k).is_some() => cost(cost::READ_IN_PLACE),
+                false => problem.cost_of_fold(inst, data.frequency),
             });
             let dropped = function.block_insts(block).filter(|&inst| self.dropped.contains(inst));
             let constants = dropped.map(|inst| &function.insts[inst]).filter(|data| data.is_repeatable());
-            let cost = |added: Added| problem.cost(added, data.frequency);
-            accesses.map(cost).sum::<f64>() - constants.map(cost::rematerialisation).map(cost).sum::<f64>()
+            accesses.sum::<f64>() - constants.map(cost::rematerialisation).map(cost).sum::<f64>()
         });
         let updates = self.updates.iter().map(|at| saved(problem, frequency(at.block)));
         refills.sum::<f64>() + stores.sum::<f64>() + by_block.sum::<f64>() - updates.sum::<f64>()

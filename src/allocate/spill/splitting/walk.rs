@@ -17,7 +17,7 @@ use crate::allocate::spill::plan::{Plan, Refill, Site};
 use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spill_set::SpillSet;
 use crate::analysis::{Held, NEVER, NextUses, Occupancy, PinLiveness, next_uses_in_blocks};
-use crate::machine::{Block, Function, Inst, Point, Role, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, Point, Role, Value};
 use cranelift_entity::EntitySet;
 
 /// The next uses of values.
@@ -486,15 +486,16 @@ impl<'a> BlockWalk<'a> {
     }
 
     /// An operand whose value would be in a register for this instruction alone. If there are no labels, a copy is folded
-    /// even if there are later uses, because it does the work of a load.
+    /// even if there are later uses, because it does the work of a load. Where only the place of a value is recorded, its home
+    /// is as good as any.
     fn accessed_once(&self, block: Block, inst: Inst) -> Option<usize> {
         let function = self.function();
         let operands = function.operands(inst);
         let copy = function.insts[inst].kind.is_copy();
+        let at_home = function.insts[inst].is(InstFlags::RECORDED) || copy && self.labels.is_none();
         folded_operand(function, inst, self.problem.policy.fold, |k| {
             let operand = operands[k];
-            let not_filled =
-                |it: &Resident| it.value == operand.value && !it.filled && (copy && self.labels.is_none() || !it.kept);
+            let not_filled = |it: &Resident| it.value == operand.value && !it.filled && (at_home || !it.kept);
             let once = match operand.is_def() {
                 // A value that nothing reads is in some register for a moment, which costs nothing.
                 true => !self.problem.liveness.is_dead(operand.value) && !self.stays(inst, k, self.next_use(block, inst, k)),

@@ -16,7 +16,7 @@ use crate::allocate::spill::problem::Problem;
 use crate::allocate::spill::spill_set::SpillSet;
 use crate::allocate::spill::spilled::SpillCounts;
 use crate::analysis::{NEVER, Occupancy, Untouched, next_uses_in_blocks};
-use crate::machine::{Block, Function, Inst, InstKind, Point, Role, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, InstKind, Point, Role, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Plans refills, stores and folds for the values that have been chosen to be in memory.
@@ -280,15 +280,15 @@ impl<'a> Planner<'a> {
     }
 
     /// An operand in memory whose value would be in a register for this instruction alone. A copy is folded even if there
-    /// are later uses, because it does the work of a load.
+    /// are later uses, because it does the work of a load; where only its place is recorded, a value's home is as good.
     fn accessed_once(&self, inst: Inst) -> Option<usize> {
         let function = self.function();
         let first = function.insts[inst].operands.start as usize;
         let operands = function.operands(inst);
-        let copy = function.insts[inst].kind.is_copy();
+        let at_home = function.insts[inst].kind.is_copy() || function.insts[inst].is(InstFlags::RECORDED);
         folded_operand(function, inst, self.problem.policy.fold, |k| {
             let operand = operands[k];
-            let not_filled = |c: &Cached| c.value == operand.value && !c.filled && (copy || !c.kept);
+            let not_filled = |c: &Cached| c.value == operand.value && !c.filled && (at_home || !c.kept);
             let once = if operand.is_def() { self.next_use[first + k] == NEVER } else { self.cached.iter().any(not_filled) };
             once && self.plan.in_memory.contains(operand.value)
         })

@@ -172,7 +172,7 @@ impl Builder<'_> {
                 let saved = (cost(load) - cost(recompute)).max(0);
                 let unloaded = self.load_or_imply(value, residence, source, saved);
                 let after = inst.and_then(|inst| self.after_fold(inst, value));
-                let saved = self.saved_by_fold(frequency);
+                let saved = inst.map_or(0, |inst| self.saved_by_fold(inst, frequency));
                 after.into_iter().for_each(|after| self.discount(unloaded, after, saved));
             }
             _ => {
@@ -250,7 +250,7 @@ impl Builder<'_> {
                 continue;
             }
             let saved = match self.problem.refill(value) {
-                Refill::Load if self.recomputation(value, Some(inst)).is_none() => self.saved_by_fold(frequency),
+                Refill::Load if self.recomputation(value, Some(inst)).is_none() => self.saved_by_fold(inst, frequency),
                 recompute if self.problem.read_in_place(inst, k).is_some() => {
                     let cost_of_refill = self.cost(self.problem.cost_of_refill(recompute, frequency));
                     cost_of_refill - self.cost(self.problem.cost(cost::READ_IN_PLACE, frequency))
@@ -274,9 +274,8 @@ impl Builder<'_> {
     }
 
     /// The difference between a reload and a read from memory.
-    fn saved_by_fold(&self, frequency: f64) -> i64 {
-        let cost = |added: cost::Added| self.cost(self.problem.cost(added, frequency));
-        cost(cost::RELOAD) - cost(cost::FOLDED_RELOAD)
+    fn saved_by_fold(&self, inst: Inst, frequency: f64) -> i64 {
+        self.cost(self.problem.cost(cost::RELOAD, frequency)) - self.cost(self.problem.cost_of_fold(inst, frequency))
     }
 
     /// Lowers the cost of a segment in memory, unless the segment after it is in a register.
