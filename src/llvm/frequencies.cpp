@@ -160,7 +160,9 @@ std::vector<double> frequencies(const MachineFunction &MF, const MachineBlockFre
   if (isConsistent(MF, LLVMs))
     return LLVMs;
   std::vector<double> Ours = Chain(MF).executions();
-  if (Ours.empty())
+  // LLVM's numbers end somewhere, which loops that are nested deep enough exceed.
+  constexpr double Most = 0x1p64;
+  if (Ours.empty() || any_of(Ours, [](double Frequency) { return !(Frequency <= Most); }))
     return LLVMs;
   // What a profile has not seen executed is not free, either.
   constexpr double Rarely = 1e-9;

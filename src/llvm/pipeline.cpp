@@ -97,8 +97,9 @@ public:
     MachineFunctionPass::getAnalysisUsage(AU);
   }
   bool runOnMachineFunction(MachineFunction &MF) override {
-    if (!R.fallsBack(MF))
-      x86::shortenMoves(MF, *R.Targets[R.target(MF).first]);
+    // Any description will do: all of a run name the same registers.
+    if (!R.Targets.empty() && !R.fallsBack(MF))
+      x86::shortenMoves(MF, *R.Targets.front());
     return false;
   }
 

@@ -63,7 +63,7 @@ pub fn compare(function: &Function, overlay: &Overlay, seed: u64, steps: usize) 
         places: BTreeMap::new(),
         visits: BTreeMap::new(),
         writes: 0,
-        postponed: BTreeMap::new(),
+        halfway: BTreeMap::new(),
         read: BTreeMap::new(),
         low: BTreeMap::new(),
         entries: 0,
@@ -98,10 +98,10 @@ struct Machine<'a> {
     /// The overlay's registers and slots; a missing one holds garbage.
     places: BTreeMap<Location, Content>,
     visits: BTreeMap<Inst, u32>,
-    /// How often memory has been written to and, for each instruction that is performed further down, how often at its
-    /// original place.
+    /// How often memory has been written to and, for each instruction that is performed elsewhere in its block, how often when
+    /// the first of the two points was passed: where it stands, and where it is performed.
     writes: u32,
-    postponed: BTreeMap<Inst, u32>,
+    halfway: BTreeMap<Inst, u32>,
     /// Numbers for the contents that recomputable instructions have read.
     read: BTreeMap<What, usize>,
     /// The contents in the low parts of those that extend them.
@@ -188,9 +188,7 @@ impl Machine<'_> {
                 };
             }
             Edit::Perform { inst, flagless } => {
-                if self.function.insts[inst].is(InstFlags::READS) && self.postponed.get(&inst) != Some(&self.writes) {
-                    return Err(format!("{inst} reads what something has written that stands behind it"));
-                }
+                self.is_passed(inst)?;
                 match self.function.insts[inst].kind {
                     InstKind::Copy => self.copy(inst)?,
                     _ => self.op(inst, PinSets::default(), false)?,
@@ -259,11 +257,16 @@ impl Machine<'_> {
         }
     }
 
-    fn inst(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
+    fn visit(&mut self, inst: Inst) {
         *self.visits.entry(inst).or_default() += 1;
+    }
+
+    fn inst(&mut self, inst: Inst, throws: bool) -> Result<(), String> {
+        if !self.overlay.is_performed(self.function, inst) {
+            self.visit(inst);
+        }
         if self.overlay.is_dropped(inst) {
-            self.dropped(inst);
-            return Ok(());
+            return self.dropped(inst);
         }
         self.writes += u32::from(self.function.insts[inst].is(InstFlags::WRITES));
         match self.function.insts[inst].kind {
@@ -273,18 +276,33 @@ impl Machine<'_> {
         }
     }
 
+    /// Passes the place of an instruction that is performed elsewhere, or the point where it is performed. Answers whether the
+    /// other of the two has been passed. If so, and if it reads memory, nothing has written any in between.
+    fn is_passed(&mut self, inst: Inst) -> Result<bool, String> {
+        let Some(writes) = self.halfway.remove(&inst) else {
+            self.halfway.insert(inst, self.writes);
+            self.visit(inst);
+            return Ok(false);
+        };
+        if self.function.insts[inst].is(InstFlags::READS) && writes != self.writes {
+            return Err(format!("{inst} does not read what it reads where it stands"));
+        }
+        Ok(true)
+    }
+
     /// Executes a dropped instruction on SSA values only. A constant is the same wherever it is computed, and so is a value
     /// recomputed from the same source; a copy equals its source; an instruction that is performed later has no result yet.
-    fn dropped(&mut self, inst: Inst) {
+    fn dropped(&mut self, inst: Inst) -> Result<(), String> {
         let operands = self.function.operands(inst);
         let def = operands.iter().find(|o| o.is_def()).expect("it defines something").value;
         // A copy is no exception: its content is at its source already.
         if self.overlay.is_performed(self.function, inst) && self.function.insts[inst].kind != InstKind::Copy {
-            self.postponed.insert(inst, self.writes);
-            self.values.remove(&def);
+            if !self.is_passed(inst)? {
+                self.values.remove(&def);
+            }
             self.write_pins(inst, *self.function.pins(inst));
             self.destroy(written(self.function, inst));
-            return;
+            return Ok(());
         }
         let content = match operands.iter().find(|o| !o.is_def()) {
             Some(read) if self.function.insts[inst].is(InstFlags::RECOMPUTABLE) => {
@@ -298,6 +316,7 @@ impl Machine<'_> {
             // It will be performed later.
             None => self.values.remove(&def),
         };
+        Ok(())
     }
 
     /// Gives the dropped copies of an instruction's definitions their values again.
