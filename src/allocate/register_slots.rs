@@ -1,8 +1,9 @@
 //! Slots that become registers of another bank.
 //!
-//! What is spilled need not go to memory if a register of another bank can hold it ([`BankInfo::beside`]) and is free for as
-//! long as the slot is in use: a mask of AVX-512 in a general register. A move there and back costs less than a store and a
-//! load. Only registers that calls destroy are taken, since others would have to be saved; so no call is in between.
+//! A spilled value need not go to memory. A register of another bank can hold it, too, if one instruction moves it there
+//! ([`BankInfo::beside`]) and the register is free from the first store to the last load. For example, a mask of AVX-512 can
+//! wait in a general register. Two moves cost less than a store and a load. Callee-saved registers are not taken, since they
+//! would have to be saved; so only slots that are not in use across calls become registers.
 //!
 //! ```text
 //!    s0 = k1                         eax = k1        ; nothing is in eax from here
@@ -86,7 +87,7 @@ fn as_wide(function: &Function, bank: Bank, size: u32) -> RegSet {
     wide.fold(RegSet::EMPTY, |set, class| set | class.regs) - function.file.callee_saved
 }
 
-/// What is in use at a point: registers, and candidates, a bit for each.
+/// The registers and the candidate slots whose content is needed later than some point. Bit k of `slots` is the k-th candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct InUse {
     regs: RegSet,
@@ -98,7 +99,7 @@ struct InUse {
 struct Step {
     reads: InUse,
     writes: InUse,
-    /// The registers that the program occupies by name behind it.
+    /// The registers that the program itself uses after this step: a call's argument is waiting there, for example.
     pinned: RegSet,
     /// Whether control may leave for landing pads here.
     throws: bool,
@@ -117,7 +118,7 @@ impl Occupied {
         for (block, steps) in steps.iter() {
             let mut live = at_end(function, block, &live_in);
             for step in steps.iter().rev() {
-                live = live.before_throw(function, block, step, &live_in);
+                live = live.with_pads(function, block, step, &live_in);
                 let written = InUse { regs: live.regs | step.writes.regs | step.pinned, slots: live.slots | step.writes.slots };
                 occupied.add(written.slots, written);
                 live = live.before(step);
@@ -156,19 +157,19 @@ impl InUse {
         left.or(step.reads)
     }
 
-    /// What is in use behind a step, from where control may go on to the block's landing pads.
-    fn before_throw(self, function: &Function, block: Block, step: &Step, live_in: &SecondaryMap<Block, InUse>) -> InUse {
+    /// What is needed after a step. If the step is a call that throws, that includes what the landing pads need.
+    fn with_pads(self, function: &Function, block: Block, step: &Step, live_in: &SecondaryMap<Block, InUse>) -> InUse {
         let pads = function.blocks[block].succs.iter().filter(|&&succ| step.throws && function.blocks[succ].landing_pad);
         pads.fold(self, |live, &pad| live.or(live_in[pad]))
     }
 }
 
-/// What is in use at a block's end.
+/// What some successor of a block needs.
 fn at_end(function: &Function, block: Block, live_in: &SecondaryMap<Block, InUse>) -> InUse {
     function.blocks[block].succs.iter().fold(InUse::default(), |live, &succ| live.or(live_in[succ]))
 }
 
-/// What is in use at each block's head.
+/// What is needed from each block's head on, by backward data flow.
 fn live_in(function: &Function, steps: &SecondaryMap<Block, Vec<Step>>) -> SecondaryMap<Block, InUse> {
     let order = Order::new(function);
     let mut live_in: SecondaryMap<Block, InUse> = of_each(function.blocks.len());
@@ -178,7 +179,7 @@ fn live_in(function: &Function, steps: &SecondaryMap<Block, Vec<Step>>) -> Secon
         for &block in order.blocks().iter().rev() {
             let mut live = at_end(function, block, &live_in);
             for step in steps[block].iter().rev() {
-                live = live.before_throw(function, block, step, &live_in).before(step);
+                live = live.with_pads(function, block, step, &live_in).before(step);
             }
             changed |= live != live_in[block];
             live_in[block] = live;

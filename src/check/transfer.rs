@@ -9,6 +9,7 @@ use crate::machine::{
 use cranelift_entity::{EntitySet, SecondaryMap, packed_option::PackedOption};
 use smallvec::{SmallVec, smallvec};
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// Looks at the states along a block.
 pub(super) trait Visitor {
@@ -139,8 +140,12 @@ impl<'a> Transfer<'a> {
         let edits = &self.overlay.edits;
         let first = edits.partition_point(|(at, _)| at.block < block);
         let edits = edits[first..].iter().take_while(|(at, _)| at.block == block);
-        if edits.clone().any(|(_, edit)| matches!(edit, Edit::Perform { .. })) {
-            self.know_copies(state, block);
+        let mut performed = edits
+            .clone()
+            .filter_map(|(_, edit)| if let Edit::Perform { inst, .. } = edit { Some(*inst) } else { None })
+            .peekable();
+        if performed.peek().is_some() {
+            self.begin_performing(state, block, performed);
         }
         let mut edits = edits.peekable();
         for (index, inst) in self.function.block_insts(block).enumerate() {
@@ -163,9 +168,16 @@ impl<'a> Transfer<'a> {
         visitor.end(state, block);
     }
 
-    /// Lets dropped copies of values that are known at the block's head hold these values from there on: an instruction may be
-    /// performed before a copy that it reads.
-    fn know_copies(&self, state: &mut State, block: Block) {
+    /// Prepares a state at a block's head for instructions that are performed before where they stand.
+    ///
+    /// Of what such an instruction reads, no place holds what the block is yet to define: that would be from the previous round
+    /// of a loop. Dropped copies of values that are known already hold these from here on, because the instruction may come
+    /// before a copy that it reads.
+    fn begin_performing(&self, state: &mut State, block: Block, performed: impl Iterator<Item = Inst>) {
+        let uses = performed.flat_map(|inst| self.function.operands(inst)).filter(|o| !o.is_def());
+        let read: BTreeSet<Value> = uses.map(|o| o.value).collect();
+        let defs = self.function.block_operands(block).iter().filter(|o| o.is_def());
+        defs.filter(|o| read.contains(&o.value)).for_each(|o| state.forget(o.value));
         let dropped = self.function.block_insts(block).filter(|&inst| self.overlay.is_dropped(inst));
         for (copy, source) in dropped.filter_map(|inst| copied(self.function, inst)) {
             self.alias(state, copy, source);
@@ -392,7 +404,8 @@ impl<'a> Transfer<'a> {
         self.extended.is_empty() || state.holds_any(slot, fills)
     }
 
-    /// The same, where the bytes are a number that is extended on its way.
+    /// Like [`Self::carries`], for an instruction that extends a number on its way. A value on whose upper zeros some copy relies
+    /// does not arrive: the extension may have written a sign there.
     fn extends(&self, value: Value, to: Location, bytes: u32) -> bool {
         self.carries(value, to, bytes) && !self.extended.contains(value)
     }

@@ -294,7 +294,8 @@ private:
       MI.eraseFromParent();
   }
 
-  // Says in the instruction that follows where an operand is. The operands behind it have been told already.
+  // Writes the location of one operand into its stack map, patch point or statepoint. The last operand comes first, because one
+  // in memory is described by several operands, which shifts all after it.
   void record(unsigned Inst) {
     MachineInstr &MI = *E.InstAt[Inst];
     unsigned K = E.Insts[Inst].first_operand, Index = E.OperandAt[K].Index[0];

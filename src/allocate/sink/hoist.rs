@@ -46,7 +46,7 @@ struct Readers<'a> {
     sinker: &'a Sinker<'a>,
     overwritten: Value,
     insts: Vec<Inst>,
-    /// What they read.
+    /// The values that these instructions read.
     read: Vec<Value>,
 }
 

@@ -75,7 +75,8 @@ impl<'a> Sinker<'a> {
         None
     }
 
-    /// The value that an instruction overwrites, if it is live behind the instruction but not at the block's end.
+    /// The value that a two-address instruction overwrites, if the value is read again later in the block, and nowhere else.
+    /// Until then it is needed, so overwriting it takes a copy.
     pub(super) fn overwritten(&self, block: Block, inst: Inst, def: &Operand) -> Option<Value> {
         let overwritten = self.operands(inst)[usize::from(def.reuse?)].value;
         let lives_on = self.code.liveness.live_out(block).binary_search(&overwritten).is_ok();

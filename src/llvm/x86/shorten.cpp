@@ -71,7 +71,7 @@ private:
     return Zero.words[0] != Old.words[0] || Zero.words[1] != Old.words[1];
   }
 
-  // Takes the registers with zeros above 32 bits from before an instruction to behind it.
+  // Updates the set of registers that are known to have zeros above their low 32 bits for what one instruction writes.
   void pass(const MachineInstr &MI, ChRegSet &Zero) const {
     if (MI.isDebugInstr() || MI.isKill())
       return;
