@@ -43,6 +43,7 @@ const BRIDGE: &[&str] = &[
     "instructions",
     "count",
     "weigh",
+    "listing",
     "fallback",
     "wrap",
     "stock",

@@ -84,6 +84,7 @@ fn compile(source: &Source, allocator: &Configured, pace: Pace) -> Result<(Count
         fallback: false,
         sizes: false,
         pace,
+        list: false,
         progress: &|_| (),
     };
     let Compiled { functions, .. } = llvm::compile(module, &options)?;

@@ -30,6 +30,7 @@ pub mod allocate;
 pub mod analysis;
 pub mod check;
 pub mod cli;
+pub mod explain;
 pub mod folder;
 pub mod input;
 pub mod llvm;

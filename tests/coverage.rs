@@ -443,6 +443,7 @@ fn functions(program: &Program, flags: &str) -> Vec<Function> {
         fallback: false,
         sizes: false,
         pace: Pace::InTurn,
+        list: false,
         progress: &|_| (),
     };
     compile(Module::parse(&source).expect("clang wrote it"), &options).expect_err("nothing is allocated");

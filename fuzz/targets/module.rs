@@ -30,6 +30,7 @@ fn compiled(source: &Source, allocator: Allocator) -> Result<(), String> {
         fallback: true,
         sizes: false,
         pace: Pace::InTurn,
+        list: false,
         progress: &|_| (),
     };
     compile(module, &options).map(|_| ()).map_err(|error| error.to_string())

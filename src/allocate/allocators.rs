@@ -241,6 +241,7 @@ pub const PLAIN: Preset = Preset {
         share_slots: true,
         weigh_size: false,
         effort: Effort::Usual,
+        keep_prices: false,
         solver: Duration::from_secs(10),
     },
     swap: SwapPolicy::Auto,

@@ -36,11 +36,13 @@ pub mod degraded;
 pub mod destruct;
 pub mod dump;
 pub mod eliminate;
+pub mod eviction;
 pub mod failure;
 mod forms;
 #[cfg(feature = "optimal")]
 mod integer_program;
 pub mod observe;
+pub mod overhead;
 mod park;
 pub mod pipeline;
 mod pressure;

@@ -24,7 +24,7 @@ use crate::allocate::observe::{Observer, Phase, Stage};
 use crate::allocate::recolour::{Recolouring, RecolouringCounts};
 use crate::allocate::regalloc2::{self, Algorithm};
 use crate::allocate::spill::strategies::{SpillStrategy, spiller_within_reach};
-use crate::allocate::spill::{Memory, Problem, SpillCounts, Spilled, Spiller, spill};
+use crate::allocate::spill::{Memory, Price, Problem, SpillCounts, Spilled, Spiller, spill};
 use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, PinLiveness, graph_sizes};
 use crate::check;
 use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
@@ -115,6 +115,14 @@ impl Strategy {
         }
     }
 
+    /// The same allocator, which also reports what registers are worth, if it decides by that ([`Report::prices`]).
+    pub fn keeping_prices(mut self) -> Self {
+        if let Strategy::Phases(preset) = &mut self {
+            preset.spill.keep_prices = true;
+        }
+        self
+    }
+
     /// The phases that this allocator runs, in order, without analyses, which change nothing.
     pub fn phases(&self) -> Vec<Phase> {
         Phase::ALL.into_iter().filter(|&phase| self.runs(phase)).collect()
@@ -190,6 +198,8 @@ pub struct Report {
     pub elimination: EliminationCounts,
     /// The phases that did something else than they were asked for.
     pub degraded: Vec<Degraded>,
+    /// What registers are worth, where they are worth anything, if the spiller keeps that.
+    pub prices: Vec<Price>,
     /// The time of each phase, in the order in which they ran.
     pub phases: Vec<(Phase, Duration)>,
 }
@@ -253,7 +263,7 @@ fn by_phases(
         forms::choose(&mut conventional, &liveness);
     }
     clock.after(Phase::Forms, Stage::Conventional(&conventional));
-    let Allocated { spilled, liveness: among_spilled, assignment } =
+    let Allocated { spilled, liveness: among_spilled, assignment, prices } =
         allocated(&conventional, &order, &dominators, &liveness, preset, spiller, &mut clock)?;
     let graphs = eliminate::Graphs::new(&conventional, &liveness, &spilled.memory);
     let conversion = conventional.counts;
@@ -272,7 +282,8 @@ fn by_phases(
     let (overlay, code) = answer((imported, &changes), &memory, &coloured, &liveness, &pins, preset)?;
     clock.after(Phase::Eliminate, Stage::Allocated(imported, &overlay));
     let elimination = graphs.count(&coloured, &memory, &liveness, &code);
-    let report = Report { conversion, destruction, spill: counts, recolouring, elimination, degraded, phases: clock.phases };
+    let phases = clock.phases;
+    let report = Report { conversion, destruction, spill: counts, recolouring, elimination, degraded, prices, phases };
     Ok((overlay, report))
 }
 
@@ -451,6 +462,8 @@ struct Allocated {
     /// That of the spilled function.
     liveness: Liveness,
     assignment: Assignment,
+    /// [`Plan::prices`](crate::allocate::spill::Plan::prices).
+    prices: Vec<Price>,
 }
 
 /// Spills and assigns, in turns as long as assignment finds more to spill.
@@ -486,7 +499,7 @@ fn allocated(
         };
         clock.lap(Phase::Assign);
         match assignment {
-            Ok(assignment) => return Ok(Allocated { spilled, liveness, assignment }),
+            Ok(assignment) => return Ok(Allocated { spilled, liveness, assignment, prices: plan.prices }),
             Err(Refusal::Evicted(values)) => {
                 clock.observer.evicted(&values);
                 let kept = plan.in_memory.iter().filter(|_| rounds >= PATIENCE);

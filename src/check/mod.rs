@@ -70,10 +70,10 @@ mod transfer;
 pub use complaint::{Complaint, Fault, Subject};
 
 use crate::analysis::Liveness;
-use crate::machine::{Function, Overlay};
+use crate::machine::{Block, Edit, Function, Inst, Location, Overlay, Point, Value};
 use rules::Rules;
 use state::{Direction, State};
-use transfer::Transfer;
+use transfer::{Transfer, Visitor};
 
 /// Checks the overlay. Complaints are in program order; if the overlay is malformed, only that is reported.
 pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint>> {
@@ -89,4 +89,55 @@ pub fn check(function: &Function, overlay: &Overlay) -> Result<(), Vec<Complaint
         transfer.walk(&mut state, block, &mut rules);
     }
     rules.finish()
+}
+
+/// Looks at an allocation, step by step: in each block the edits and the instructions, in the order in which they are executed.
+pub trait Watcher {
+    /// Before an edit.
+    fn edit(&mut self, whereabouts: Whereabouts<'_>, edit: &(Point, Edit));
+    /// Before an instruction, whether it is executed there or not.
+    fn inst(&mut self, whereabouts: Whereabouts<'_>, block: Block, inst: Inst);
+    /// At a block's end.
+    fn end(&mut self, whereabouts: Whereabouts<'_>, block: Block);
+}
+
+/// Where the contents of values are at one point.
+#[derive(Clone, Copy)]
+pub struct Whereabouts<'s>(&'s State);
+
+impl Whereabouts<'_> {
+    /// All places that hold a value's content; none for a value that may be anything.
+    pub fn of(self, value: Value) -> impl Iterator<Item = Location> {
+        let location = |place: &state::Place| place.as_reg().map(Location::Reg).or_else(|| place.as_slot().map(Location::Slot));
+        self.0.places(value).iter().filter_map(location)
+    }
+}
+
+/// Shows where values are, block by block in the order of their numbers. The overlay must be one that [`check`] accepts.
+pub fn watch(function: &Function, overlay: &Overlay, watcher: &mut impl Watcher) {
+    let liveness = Liveness::new(function);
+    let transfer = Transfer::new(function, overlay, &liveness);
+    let mut state = State::new(function.values.len(), overlay.slots.len(), Direction::Held);
+    let entries = solve::entries(&transfer, &mut state, overlay.slots.len());
+    for block in function.blocks.keys() {
+        state.load(&entries[block]);
+        transfer.walk(&mut state, block, &mut Shown(watcher));
+    }
+}
+
+/// A watcher, as a visitor of states.
+struct Shown<'w, W>(&'w mut W);
+
+impl<W: Watcher> Visitor for Shown<'_, W> {
+    fn edit(&mut self, state: &State, point: Point, edit: &Edit) {
+        self.0.edit(Whereabouts(state), &(point, *edit));
+    }
+
+    fn inst(&mut self, state: &State, point: Point, inst: Inst) {
+        self.0.inst(Whereabouts(state), point.block, inst);
+    }
+
+    fn end(&mut self, state: &State, block: Block) {
+        self.0.end(Whereabouts(state), block);
+    }
 }

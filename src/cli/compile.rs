@@ -243,6 +243,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         sizes: stats.is_some(),
         // Times are those of one function, and memory too, only if no other function is being compiled meanwhile.
         pace: if measured { Pace::InTurn } else { arguments.limits.pace() },
+        list: false,
         progress: &|function| progress.step(function),
     };
     let compiled = llvm::compile(module, &options);

@@ -19,6 +19,7 @@ mod count;
 pub(crate) mod defect;
 mod diff;
 mod driver;
+mod explain;
 mod hint;
 pub(crate) mod limits;
 mod list;
@@ -79,6 +80,7 @@ enum Command {
     Count(count::Arguments),
     Stats(stats::Arguments),
     Allocate(allocate::Arguments),
+    Explain(explain::Arguments),
     Paper(paper::Arguments),
     Cc(cc::Arguments),
     /// Stand in for clang++ in the same way
@@ -149,6 +151,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Count(arguments) => count::run(arguments),
         Command::Stats(arguments) => stats::run(arguments),
         Command::Allocate(arguments) => allocate::run(arguments),
+        Command::Explain(arguments) => explain::run(arguments),
         Command::Paper(arguments) => paper::run(arguments),
         Command::Cc(arguments) => cc::run(cc::Language::C, arguments),
         Command::Cxx(arguments) => cc::run(cc::Language::Cxx, arguments),

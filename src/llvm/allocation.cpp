@@ -40,6 +40,10 @@ public:
     ChFunction View = E.view();
     View.file = Number;
     View.new_file = New ? &T.file() : nullptr;
+    std::vector<ChName> Names;
+    if (R.Options.list)
+      Names = E.names();
+    View.names = Names.data(), View.num_names = Names.size();
     View.import_ns = nanoseconds() - Start;
     R.Callbacks.import(R.Callbacks.user, &View);
     E.release();
@@ -89,7 +93,9 @@ public:
     uint64_t Start = nanoseconds();
     Applied Result = {};
     Export &E = Exports->front();
-    if (Answer.outcome == CH_ALLOCATED && !(Result = apply(E, Answer)).Failure.empty())
+    if (R.Options.list)
+      R.Origin = std::make_unique<Origins>(MF);
+    if (Answer.outcome == CH_ALLOCATED && !(Result = apply(E, Answer, R.Origin.get())).Failure.empty())
       R.error(("function " + MF.getName() + ": " + Result.Failure).str());
     bool Done = Answer.outcome == CH_ALLOCATED && Result.Failure.empty();
     if (!Done)

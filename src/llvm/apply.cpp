@@ -16,16 +16,21 @@ namespace {
 
 class Applier {
 public:
-  Applier(Export &E, const ChAnswer &A)
-      : E(E), A(A), MF(E.MF), MRI(MF.getRegInfo()), TII(*MF.getSubtarget().getInstrInfo()), TRI(E.T.TRI) {}
+  Applier(Export &E, const ChAnswer &A, Origins *Origin)
+      : E(E), A(A), MF(E.MF), MRI(MF.getRegInfo()), TII(*MF.getSubtarget().getInstrInfo()), TRI(E.T.TRI), Origin(Origin) {}
 
   Applied run() {
     createSlots();
     splitEdges();
     debugLocations();
+    for (unsigned I = 0; Origin && I < E.Insts.size(); ++I)
+      Origin->set(*E.InstAt[I], I);
     edits();
-    for (unsigned I = 0; I < E.Insts.size() && Failure.empty(); ++I)
+    for (unsigned I = 0; I < E.Insts.size() && Failure.empty(); ++I) {
+      from(I);
       rewrite(I);
+    }
+    from(INT32_MIN);
     if (!Failure.empty())
       return {Failure, false};
     removeGivenSlots();
@@ -49,6 +54,12 @@ public:
   }
 
 private:
+  // From now on, new instructions come from this one of the imported function, or ~edit.
+  void from(int32_t Source) {
+    if (Origin)
+      Origin->Current = Source;
+  }
+
   void createSlots() {
     for (size_t I = 0; I < A.num_slots; ++I) {
       Align Alignment(A.slots[I].align);
@@ -108,6 +119,7 @@ private:
     for (size_t I = 0; I < A.num_edits; ++I) {
       const ChEdit &Edit = A.edits[I];
       MachineBasicBlock &MBB = *block(Edit.block);
+      from(~int32_t(I));
       insertEdit(Edit, MBB, position(Edit, MBB));
     }
     for (auto [MI, Place] : Moves) {
@@ -566,12 +578,13 @@ private:
   std::vector<std::pair<MachineInstr *, MachineInstr *>> Moves; // instructions, and the places that they move to
   DenseSet<unsigned> Flagless;
   std::vector<MachineInstr *> TileAccesses; // accesses to stack slots of tiles
+  Origins *Origin;                          // null if nobody asks where instructions come from
   std::string Failure;
 };
 
 } // namespace
 
-Applied apply(Export &E, const ChAnswer &Answer) { return Applier(E, Answer).run(); }
+Applied apply(Export &E, const ChAnswer &Answer, Origins *Origin) { return Applier(E, Answer, Origin).run(); }
 
 // Whether frame lowering is going to look for an instruction, and for the register that it writes: the definition of an argument
 // base pointer, of which otherwise only the target's tables know.

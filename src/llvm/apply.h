@@ -3,6 +3,7 @@
 #define CHORDAL_APPLY_H
 
 #include "export.h"
+#include "listing.h"
 
 namespace chordal {
 
@@ -13,8 +14,8 @@ struct Applied {
   bool IsDoubtful;
 };
 
-// Rewrites an exported function: no virtual register and no φ is left.
-Applied apply(Export &E, const ChAnswer &Answer);
+// Rewrites an exported function: no virtual register and no φ is left. Says where its instructions come from, if somebody asks.
+Applied apply(Export &E, const ChAnswer &Answer, Origins *Origin);
 
 // Empties a function whose allocation failed, so that the rest of LLVM's pipeline can run on it.
 void gut(llvm::MachineFunction &MF, Target &T);

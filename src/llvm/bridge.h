@@ -134,6 +134,12 @@ typedef struct {
   ChRegSet uses, defs, early_defs, clobbers;
 } ChPins;
 
+// A value is this variable of the source somewhere.
+typedef struct {
+  uint32_t value;
+  ChStr variable;
+} ChName;
+
 // A debugger looks for a value before the instruction of this index in the block.
 typedef struct {
   uint32_t value, block, index;
@@ -161,6 +167,8 @@ typedef struct {
   size_t num_values;
   const ChDebugUse *debug_uses;
   size_t num_debug_uses;
+  const ChName *names; // if code is listed, by value
+  size_t num_names;
   uint32_t returns_twice; // a bool
   uint32_t goal;          // a ChGoal
   ChStr unsupported;      // the construct that cannot be handed over; empty if there is none
@@ -241,6 +249,51 @@ typedef struct {
   uint32_t kind; // a ChEdgeKind
 } ChFrameEdge;
 
+// What an instruction of an allocated function is to the allocator: an access to a spill slot may be part of an instruction of the
+// program.
+enum ChPart {
+  CH_PART_PROGRAM = 0,
+  CH_PART_RELOAD = 1,
+  CH_PART_STORE = 2,
+  CH_PART_FOLDED = 3,
+  CH_PART_SAVE = 4,
+  CH_PART_RESTORE = 5,
+  CH_PART_COPY = 6,
+  CH_PART_EXCHANGE = 7,
+};
+
+// A place in the source. Without a line, there is none.
+typedef struct {
+  ChStr folder, file;
+  uint32_t line;
+} ChPlace;
+
+typedef struct {
+  ChStr text;       // in the assembler's words where it has them
+  ChPlace place;    // where it comes from
+  ChPlace inlined;  // the place in the function itself into which that was inlined, if it was
+  int32_t origin;   // of our allocation: the instruction of the imported function, or ~edit; INT32_MIN for the frame's
+  uint32_t part;    // a ChPart
+  double cost;      // what allocation costs by it
+} ChListedInst;
+
+typedef struct {
+  uint32_t position; // of the block among those that were selected, or CH_NONE if it is new
+  uint32_t first_inst, end_inst;
+  uint32_t first_succ, end_succ; // indices of listed blocks, in ChListing::succs
+  double frequency;
+} ChListedBlock;
+
+// The code of an allocated function after its prologue was inserted.
+typedef struct {
+  const ChListedBlock *blocks;
+  size_t num_blocks;
+  const ChListedInst *insts;
+  size_t num_insts;
+  const uint32_t *succs;
+  size_t num_succs;
+} ChListing;
+
 // An allocated function before its prologue is inserted: the question where to save callee-saved registers. The first block is the
 // entry.
 typedef struct {
@@ -283,6 +336,7 @@ typedef struct {
   size_t num_excluded;
   const ChStr *fallback;   // of LLVM's allocators but CH_FAST: functions that are left to LLVM's greedy allocator, with all registers
   size_t num_fallback;
+  uint32_t list; // report the code of allocated functions, and the variables that values are
 } ChOptions;
 
 typedef struct {
@@ -312,6 +366,8 @@ typedef struct {
   void (*size)(void *user, ChStr symbol, uint64_t bytes);
   // Takes the finished assembly or object file.
   void (*emit)(void *user, ChStr output);
+  // Reports the code of an allocated function, if it was asked for.
+  void (*listed)(void *user, ChStr function, const ChListing *listing);
 } ChCallbacks;
 
 // Messages about a module that is read: its bytes are invalid, LLVM's verifier rejects it, it is an index of ThinLTO (without

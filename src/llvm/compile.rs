@@ -7,6 +7,7 @@ use super::module::{Module, ReadError, Source, Target, one_line};
 use super::places;
 use super::session::{Session, Task};
 use crate::allocate::failure::Failure;
+use crate::explain::listing::Code;
 use crate::measure::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
@@ -114,6 +115,8 @@ pub struct CompileOptions<'o> {
     /// Whether to find out the size of each function's machine code. Assembly has to be assembled for that.
     pub sizes: bool,
     pub pace: Pace,
+    /// Whether to report the code of each function, with what is known of how it came about ([`Compiled::codes`]).
+    pub list: bool,
     /// It is told the name of each function when it is handed to an allocator outside of LLVM, and when it is done.
     pub progress: &'o dyn Fn(&str),
 }
@@ -128,6 +131,8 @@ pub struct Compiled {
     pub warnings: Vec<Warning>,
     /// Time of code generation in nanoseconds.
     pub time_ns: u64,
+    /// The code of functions by name, if it is reported.
+    pub codes: HashMap<String, Code>,
 }
 
 /// A warning of LLVM's, as one line.
@@ -209,7 +214,8 @@ pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compi
         enter_sizes(&sizes, &mut generated.functions);
     }
     warnings.append(&mut generated.warnings);
-    Ok(Compiled { output: generated.output, functions: generated.functions, warnings, time_ns })
+    let Generated { output, functions, codes, .. } = generated;
+    Ok(Compiled { output, functions, warnings, time_ns, codes })
 }
 
 impl CompileOptions<'_> {
@@ -249,6 +255,7 @@ struct Generated {
     sizes: Option<Sizes>,
     /// The functions that were not allocated. If there are any, the output is of no use.
     failures: Vec<Failed>,
+    codes: HashMap<String, Code>,
 }
 
 /// Runs the code generator once, and reports the functions that were not allocated. The module is of no use afterwards.
@@ -271,8 +278,13 @@ fn generate(
         Allocator::Ours(ours) => (ffi::Allocator::Ours as u32, false, ours.separate_saves),
         Allocator::Llvm(Stock { algorithm, schedule }) => (algorithm as u32, schedule, false),
     };
-    let task =
-        Task { workers, registers: options.registers.as_deref(), fallback: options.may_fall_back(), progress: options.progress };
+    let task = Task {
+        workers,
+        registers: options.registers.as_deref(),
+        fallback: options.may_fall_back(),
+        list: options.list,
+        progress: options.progress,
+    };
     let mut session = Session::new(task);
     let excluded = excluded(options.registers.as_deref(), module.target());
     session.left.extend(fallbacks.iter().map(|failed| (failed.name.clone(), failed.failure.to_string())));
@@ -293,6 +305,7 @@ fn generate(
         num_excluded: excluded.len(),
         fallback: fallbacks.as_ptr(),
         num_fallback: fallbacks.len(),
+        list: u32::from(options.list),
     };
     let mut places = places::of(module.functions());
     let start = Instant::now();
@@ -311,7 +324,8 @@ fn generate(
     } else {
         sizes_of_text(module, options, &mut output)
     };
-    Ok(Generated { output, functions, warnings, time_ns, sizes, failures: session.failures })
+    let (failures, codes) = (session.failures, session.codes);
+    Ok(Generated { output, functions, warnings, time_ns, sizes, failures, codes })
 }
 
 /// Turns LLVM's complaints into an error.
@@ -434,6 +448,7 @@ mod tests {
             fallback,
             sizes: false,
             pace,
+            list: false,
             progress: &|_| (),
         };
         compile(Module::parse(&source).expect("the module is valid"), &options)

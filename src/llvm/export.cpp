@@ -75,6 +75,32 @@ ChFunction Export::view() const {
   return F;
 }
 
+std::vector<ChName> Export::names() const {
+  // What a debug instruction refers to by number, by the number and the operand.
+  DenseMap<std::pair<unsigned, unsigned>, Register> Numbered;
+  for (const MachineBasicBlock &MBB : MF)
+    for (const MachineInstr &MI : MBB)
+      if (unsigned Number = MI.peekDebugInstrNum())
+        for (unsigned I = 0; I < MI.getNumOperands(); ++I)
+          if (const MachineOperand &MO = MI.getOperand(I); MO.isReg() && MO.isDef())
+            Numbered[{Number, I}] = MO.getReg();
+  std::vector<ChName> Names;
+  auto Add = [&](const MachineInstr &Debug, Register Reg) {
+    if (Reg.isVirtual() && valueOf(Reg) != CH_NONE)
+      Names.push_back({valueOf(Reg), str(Debug.getDebugVariable()->getName())});
+  };
+  for (const MachineBasicBlock &MBB : MF)
+    for (const MachineInstr &MI : MBB)
+      if (MI.isDebugValueLike())
+        for (const MachineOperand &MO : MI.debug_operands()) {
+          if (MO.isReg())
+            Add(MI, MO.getReg());
+          else if (MO.isDbgInstrRef())
+            Add(MI, Numbered.lookup({MO.getInstrRefInstrIndex(), MO.getInstrRefOpIndex()}));
+        }
+  return Names;
+}
+
 void Export::release() {
   // (Assigned `{}`, a vector would keep its memory.)
   auto Free = [](auto &...Tables) { ((Tables = std::decay_t<decltype(Tables)>()), ...); };

@@ -24,6 +24,9 @@ public:
   // The C view of the arrays. It is valid until they are released.
   ChFunction view() const;
 
+  // The variables of the source that values are, as far as debug instructions tell.
+  std::vector<ChName> names() const;
+
   // Frees everything that is not needed to apply an answer.
   void release();
 

@@ -65,6 +65,7 @@ enums! {
     Outcome: u32 { Failed = 0, Allocated = 1, Left = 2 }
     Severity: u32 { Error = 0, Warn = 1 }
     Option: u32 { Allocator = 0, Registers = 1, Options = 2, Stats = 3 }
+    Part: u32 { Program = 0, Reload = 1, Store = 2, Folded = 3, Save = 4, Restore = 5, Copy = 6, Exchange = 7 }
     EdgeKind: u32 { Plain = 0, Splittable = 1, Inner = 2 }
     Allocator: u32 { Ours = 0, Greedy = 1, Basic = 2, Pbqp = 3, Fast = 4, Nobody = 5 }
     Relocation: u32 { AsModuleSays = 0, Static = 1, Pic = 2 }
@@ -235,6 +236,12 @@ pub struct DebugUse {
 }
 
 #[repr(C)]
+pub struct Name {
+    pub value: u32,
+    pub variable: Str,
+}
+
+#[repr(C)]
 pub struct Function {
     pub name: Str,
     pub file: u32,
@@ -257,6 +264,8 @@ pub struct Function {
     pub num_values: usize,
     pub debug_uses: *const DebugUse,
     pub num_debug_uses: usize,
+    pub names: *const Name,
+    pub num_names: usize,
     pub returns_twice: u32,
     pub goal: u32,
     pub unsupported: Str,
@@ -342,6 +351,43 @@ pub struct Counts {
 }
 
 #[repr(C)]
+pub struct Place {
+    pub folder: Str,
+    pub file: Str,
+    pub line: u32,
+}
+
+#[repr(C)]
+pub struct ListedInst {
+    pub text: Str,
+    pub place: Place,
+    pub inlined: Place,
+    pub origin: i32,
+    pub part: u32,
+    pub cost: f64,
+}
+
+#[repr(C)]
+pub struct ListedBlock {
+    pub position: u32,
+    pub first_inst: u32,
+    pub end_inst: u32,
+    pub first_succ: u32,
+    pub end_succ: u32,
+    pub frequency: f64,
+}
+
+#[repr(C)]
+pub struct Listing {
+    pub blocks: *const ListedBlock,
+    pub num_blocks: usize,
+    pub insts: *const ListedInst,
+    pub num_insts: usize,
+    pub succs: *const u32,
+    pub num_succs: usize,
+}
+
+#[repr(C)]
 #[derive(Clone, Copy)]
 pub struct FrameBlock {
     pub frequency: f64,
@@ -390,6 +436,7 @@ pub struct Options {
     pub num_excluded: usize,
     pub fallback: *const Str,
     pub num_fallback: usize,
+    pub list: u32,
 }
 
 #[repr(C)]
@@ -407,6 +454,7 @@ pub struct Callbacks {
     pub warning: extern "C" fn(*mut c_void, u32, Str),
     pub size: extern "C" fn(*mut c_void, Str, u64),
     pub emit: extern "C" fn(*mut c_void, Str),
+    pub listed: extern "C" fn(*mut c_void, Str, *const Listing),
 }
 
 pub type Report = extern "C" fn(*mut c_void, u32, Str);

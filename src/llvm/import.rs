@@ -1,13 +1,20 @@
 //! Builds the model of a function from the bridge's flat arrays.
 
 use super::ffi::{self, Unknown};
+use super::places;
 use crate::allocate::shrink_wrap::{EdgeKind, Frame, FrameBlock, FrameEdge};
+use crate::explain::listing::{ListedBlock, ListedInst, Listing, Origin};
+use crate::explain::schema::Part;
 use crate::machine::{
     Bank, BankInfo, Block, BlockData, BlockList, ClassInfo, DebugUse, Function, Goal, Inst, InstData, InstFlags, InstKind,
     Operand, Phi, PinSets, Pins, Point, Reg, RegClass, RegInfo, RegSet, RegisterFile, Role, SwapSupport, Value,
 };
+use crate::measure::stats::Place;
 use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
 use smallvec::smallvec;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 impl From<ffi::RegSet> for RegSet {
@@ -279,6 +286,67 @@ unsafe fn add_phis(blocks: &mut PrimaryMap<Block, BlockData>, flat: &ffi::Functi
         }
         blocks[block].phis.push(Phi { def: Value::from_u32(phi.def), args: row });
     }
+}
+
+/// The variables that a function's values are.
+///
+/// # Safety
+/// The function's pointers must be valid.
+pub unsafe fn names(flat: &ffi::Function) -> Vec<(Value, String)> {
+    let names = unsafe { ffi::slice(flat.names, flat.num_names) };
+    names.iter().map(|name| (Value::new(name.value as usize), unsafe { name.variable.text() })).collect()
+}
+
+/// The code of an allocated function.
+///
+/// # Errors
+/// If it contains a value that an enum does not have.
+///
+/// # Safety
+/// The listing's pointers must be valid.
+pub unsafe fn listing(flat: &ffi::Listing) -> Result<Listing, Unknown> {
+    let (blocks, insts, succs) = unsafe {
+        (ffi::slice(flat.blocks, flat.num_blocks), ffi::slice(flat.insts, flat.num_insts), ffi::slice(flat.succs, flat.num_succs))
+    };
+    let block = |block: &ffi::ListedBlock| {
+        let insts = &insts[block.first_inst as usize..block.end_inst as usize];
+        Ok(ListedBlock {
+            position: (block.position != ffi::NONE).then_some(block.position as usize),
+            frequency: block.frequency,
+            succs: succs[block.first_succ as usize..block.end_succ as usize].iter().map(|&succ| succ as usize).collect(),
+            insts: all(insts, |inst| unsafe { listed(inst) })?,
+        })
+    };
+    Ok(Listing { blocks: all(blocks, block)? })
+}
+
+/// # Safety
+/// The instruction's pointers must be valid.
+unsafe fn listed(flat: &ffi::ListedInst) -> Result<ListedInst, Unknown> {
+    let origin = match flat.origin {
+        ffi::NO_LOCATION => Origin::Other,
+        edit if edit < 0 => Origin::Edit(!edit as usize),
+        inst => Origin::Program(Inst::new(inst as usize)),
+    };
+    let part = match flat.part.try_into()? {
+        ffi::Part::Program => None,
+        ffi::Part::Reload => Some(Part::Reload),
+        ffi::Part::Store => Some(Part::Store),
+        ffi::Part::Folded => Some(Part::Folded),
+        ffi::Part::Save => Some(Part::Save),
+        ffi::Part::Restore => Some(Part::Restore),
+        ffi::Part::Copy => Some(Part::Copy),
+        ffi::Part::Exchange => Some(Part::Exchange),
+    };
+    let [place, inlined] = [&flat.place, &flat.inlined].map(|flat| unsafe { place(flat) });
+    Ok(ListedInst { text: unsafe { flat.text.text() }, place, inlined, origin, part, cost: flat.cost })
+}
+
+/// # Safety
+/// The place's pointers must be valid.
+unsafe fn place(flat: &ffi::Place) -> Option<Place> {
+    let of = |text: ffi::Str| OsStr::from_bytes(unsafe { text.bytes() });
+    (flat.line > 0).then(|| places::in_folder(Path::new(of(flat.folder)), Path::new(of(flat.file)), flat.line))
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use super::fatal::with_function;
 use crate::allocate::degraded::Degraded;
 use crate::allocate::failure::{Failure, guarded};
 use crate::allocate::pipeline::{self, Allocate, Report};
-use crate::machine::{Edit, Function, Overlay, print};
+use crate::explain::listing::Model;
+use crate::machine::{Edit, Function, Overlay, Value, print};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts};
 use std::io;
@@ -41,6 +42,8 @@ pub struct Allocation {
     pub answer: Arrays,
     pub counts: Counts,
     pub degraded: Vec<Degraded>,
+    /// How it came about, if that is kept.
+    pub model: Option<Box<Model>>,
 }
 
 pub type Outcome = Result<Allocation, Failed>;
@@ -49,13 +52,19 @@ pub type Outcome = Result<Allocation, Failed>;
 pub struct Job {
     pub function: Function,
     pub import_ns: u64,
+    /// The variables that values are, if the function and its overlay are kept.
+    pub names: Option<Vec<(Value, String)>>,
 }
 
 impl Job {
     fn run(self, ours: Ours<'_>) -> Outcome {
-        let Job { function, import_ns } = self;
+        let Job { function, import_ns, names } = self;
         match with_function(function.name.as_bytes(), || guarded(|| allocate(&function, import_ns, ours))) {
-            Ok((answer, counts, degraded)) => Ok(Allocation { name: function.name, answer, counts, degraded }),
+            Ok((overlay, report, answer, counts)) => {
+                let (name, degraded) = (function.name.clone(), report.degraded.clone());
+                let model = names.map(|names| Box::new(Model { function, overlay, report, names }));
+                Ok(Allocation { name, answer, counts, degraded, model })
+            }
             Err(failure) => {
                 let text = matches!(failure, Failure::Defect(_)).then(|| print(&function));
                 Err(Failed { name: function.name, failure, text })
@@ -64,9 +73,8 @@ impl Job {
     }
 }
 
-fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Arrays, Counts, Vec<Degraded>), Failure> {
-    let (overlay, mut report) = ours.allocator.allocate(function)?;
-    let degraded = std::mem::take(&mut report.degraded);
+fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Overlay, Report, Arrays, Counts), Failure> {
+    let (overlay, report) = ours.allocator.allocate(function)?;
     let answer = Arrays::new(&overlay, function);
     let mut counts = Counts::default();
     let times = counts.time_ns.get_or_insert_default();
@@ -82,13 +90,13 @@ fn allocate(function: &Function, import_ns: u64, ours: Ours<'_>) -> Result<(Arra
     if ours.graphs {
         counts.graphs = meter::apart(|| ours.allocator.graphs(function));
     }
-    counts.degraded_functions = u64::from(!degraded.is_empty());
-    enter_account(&mut counts, &overlay, report);
-    Ok((answer, counts, degraded))
+    counts.degraded_functions = u64::from(!report.degraded.is_empty());
+    enter_account(&mut counts, &overlay, &report);
+    Ok((overlay, report, answer, counts))
 }
 
 /// Enters the counts that only the allocator knows. The rest is counted in the output.
-fn enter_account(to: &mut Counts, overlay: &Overlay, report: Report) {
+fn enter_account(to: &mut Counts, overlay: &Overlay, report: &Report) {
     let edits = |wanted: fn(&Edit) -> bool| overlay.edits.iter().filter(|(_, edit)| wanted(edit)).count() as u64;
     to.spill.remats = edits(|edit| matches!(edit, Edit::Rematerialise { .. }));
     to.spill.copies = edits(|edit| matches!(edit, Edit::Move { .. }));

@@ -55,6 +55,12 @@ public:
   }
   bool runOnMachineFunction(MachineFunction &MF) override {
     R.Weights = R.Selected.front().weigh(MF);
+    if (!R.Options.list)
+      return false;
+    Listing Code(MF, R.Selected.front(), R.Origin.get());
+    ChListing View = Code.view();
+    R.Callbacks.listed(R.Callbacks.user, str(MF.getName()), &View);
+    R.Origin = nullptr;
     return false;
   }
 

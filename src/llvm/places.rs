@@ -35,7 +35,12 @@ fn place(function: FunctionValue<'_>) -> Option<Place> {
     }
     let (folder, name) = (text(file, LLVMDIFileGetDirectory), text(file, LLVMDIFileGetFilename));
     let is_named = !name.as_os_str().is_empty();
-    is_named.then(|| Place { file: folder.join(name).clean().display().to_string(), line })
+    is_named.then(|| in_folder(folder, name, line))
+}
+
+/// A line of a file, whose name may be relative to the folder.
+pub fn in_folder(folder: &Path, name: &Path, line: u32) -> Place {
+    Place { file: folder.join(name).clean().display().to_string(), line }
 }
 
 /// Reads one of a file's texts, which LLVM does not terminate.

@@ -2,6 +2,7 @@
 #ifndef CHORDAL_RUN_H
 #define CHORDAL_RUN_H
 
+#include "listing.h"
 #include "target.h"
 #include "weigh.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -51,6 +52,8 @@ struct Run {
   llvm::SmallPtrSet<const llvm::Function *, 4> Left = {};
   // The callee-saved registers of the current function that its prologue does not save.
   llvm::SmallVector<SeparateSave, 8> Separate = {};
+  // If code is listed: where the current function's instructions come from, once our allocation has been applied.
+  std::unique_ptr<Origins> Origin = {};
 
   // The number of the register file that a function uses, and whether it is new.
   std::pair<unsigned, bool> target(const llvm::MachineFunction &MF) {

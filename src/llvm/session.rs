@@ -9,6 +9,7 @@ use super::{ffi, import, registers};
 use crate::allocate::degraded::Degraded;
 use crate::allocate::failure::{Defect, Failure, Unsupported, guarded};
 use crate::allocate::shrink_wrap;
+use crate::explain::listing::Code;
 use crate::machine::{Function, RegisterFile, parse, print, validate};
 use crate::measure::meter;
 use crate::measure::stats::{self, Counts, Place};
@@ -52,6 +53,8 @@ pub struct Task<'o> {
     pub registers: Option<&'o [String]>,
     /// Whether functions that cannot be allocated are left to LLVM.
     pub fallback: bool,
+    /// Whether code is listed, and what is known of how it came about.
+    pub list: bool,
     /// It is told the name of each function when it is imported, and when it is done.
     pub progress: &'o dyn Fn(&str),
 }
@@ -59,7 +62,7 @@ pub struct Task<'o> {
 /// No allocation of ours: the session only collects what the bridge reports.
 impl Default for Task<'_> {
     fn default() -> Self {
-        Task { workers: None, registers: None, fallback: false, progress: &|_| () }
+        Task { workers: None, registers: None, fallback: false, list: false, progress: &|_| () }
     }
 }
 
@@ -88,6 +91,8 @@ pub struct Session<'o> {
     pub warnings: Vec<Warning>,
     /// The bytes of functions' code, by symbol.
     pub sizes: HashMap<String, u64>,
+    /// The code of functions, if it is listed.
+    pub codes: HashMap<String, Code>,
     /// The assembly or object file.
     pub output: Vec<u8>,
 }
@@ -108,6 +113,7 @@ impl<'o> Session<'o> {
             errors: Vec::new(),
             warnings: Vec::new(),
             sizes: HashMap::new(),
+            codes: HashMap::new(),
             output: Vec::new(),
         }
     }
@@ -128,6 +134,7 @@ impl<'o> Session<'o> {
             warning,
             size,
             emit,
+            listed,
         }
     }
 
@@ -141,7 +148,8 @@ impl<'o> Session<'o> {
         let name = unsafe { flat.name.text() };
         (self.task.progress)(&name);
         let imported = imported.map_err(|failure| Failed { name, failure, text: None });
-        self.imported = Some(imported.map(|function| Job { function, import_ns: flat.import_ns + nanoseconds(start) }));
+        let names = self.task.list.then(|| unsafe { import::names(flat) });
+        self.imported = Some(imported.map(|function| Job { function, import_ns: flat.import_ns + nanoseconds(start), names }));
     }
 
     /// Starts the allocation of the function that has been imported last.
@@ -155,7 +163,10 @@ impl<'o> Session<'o> {
     fn answer(&mut self) -> ffi::Answer {
         let pending = self.pending.pop_front().expect("the bridge asks once about each function");
         match pending.recv().expect("who takes a job ends it") {
-            Ok(Allocation { name, answer, counts, degraded }) => {
+            Ok(Allocation { name, answer, counts, degraded, model }) => {
+                if let Some(model) = model {
+                    self.codes.entry(name.clone()).or_default().model = Some(*model);
+                }
                 if !degraded.is_empty() {
                     self.degraded.insert(name.clone(), degraded);
                 }
@@ -394,6 +405,16 @@ extern "C" fn size(user: *mut c_void, symbol: ffi::Str, bytes: u64) {
 extern "C" fn emit(user: *mut c_void, output: ffi::Str) {
     // SAFETY: as in `import`.
     unsafe { session(user).output = output.bytes().to_vec() }
+}
+
+extern "C" fn listed(user: *mut c_void, function: ffi::Str, flat: *const ffi::Listing) {
+    // SAFETY: as in `import`.
+    let (session, name) = unsafe { (session(user), function.text()) };
+    // SAFETY: the bridge passes valid arrays.
+    match unsafe { import::listing(&*flat) } {
+        Ok(listing) => session.codes.entry(name).or_default().listing = listing,
+        Err(unknown) => session.errors.push(format!("this is a bug in chordal: {unknown}")),
+    }
 }
 
 #[cfg(test)]

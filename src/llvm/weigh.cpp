@@ -89,9 +89,9 @@ public:
   Weigher(const MachineFunction &MF, ChWeights &W) : W(W), Frame(MF.getFrameInfo()) {}
 
   void add(const MachineInstr &MI, double Frequency) {
-    Printed P = printed(MI);
-    if (!P.Instructions || isFoldable(MI, [](const MachineInstr &Other) { return !printed(Other).Instructions; }))
+    if (!isLeft(MI))
       return;
+    Printed P = printed(MI);
     W.instructions += Frequency * P.Instructions;
     W.loads += Frequency * P.Loads;
     W.stores += Frequency * P.Stores;
@@ -132,12 +132,24 @@ private:
 
 } // namespace
 
+bool isLeft(const MachineInstr &MI) {
+  return printed(MI).Instructions && !isFoldable(MI, [](const MachineInstr &Other) { return !printed(Other).Instructions; });
+}
+
+ChOverhead overheadOf(const MachineInstr &MI) {
+  ChWeights W = {};
+  Weigher(*MI.getMF(), W).add(MI, 1);
+  return W.overhead;
+}
+
 void markAsExchange(MachineInstr &MI) { MI.setAsmPrinterFlag(ExchangeMark); }
 
 Selection::Selection(const MachineFunction &MF, std::vector<double> OfBlocks)
-    : Frequencies(std::move(OfBlocks)), Epoch(MF.getBlockNumberEpoch()) {
+    : Frequencies(std::move(OfBlocks)), Positions(Frequencies.size(), CH_NONE), Epoch(MF.getBlockNumberEpoch()) {
+  unsigned Position = 0;
   for (const MachineBasicBlock &MBB : MF) {
     double Frequency = Frequencies[MBB.getNumber()];
+    Positions[MBB.getNumber()] = Position++;
     for (const MachineInstr &MI : MBB) {
       if (maybeNothing(MI) || isFoldable(MI, maybeNothing))
         continue;

@@ -131,6 +131,11 @@ impl Limits {
         self.sets[set].contains(reg)
     }
 
+    /// The registers of a set.
+    pub(in crate::allocate) fn registers(&self, set: usize) -> RegSet {
+        self.sets[set]
+    }
+
     /// How many of the sets a register is in.
     pub(in crate::allocate) fn sets_with(&self, reg: Reg) -> usize {
         self.sets.iter().filter(|set| set.contains(reg)).count()

@@ -28,6 +28,8 @@ pub struct Policy {
     pub weigh_size: bool,
     /// How long [`PRICED`](super::strategies::PRICED) searches, and so how good the plan is with which [`OPTIMAL`](super::strategies::OPTIMAL) begins.
     pub effort: Effort,
+    /// The spiller says what registers are worth, if it decides by that ([`Plan::prices`](super::Plan::prices)).
+    pub keep_prices: bool,
     /// The time that each phase may take to solve the integer programs of one function.
     pub solver: Duration,
 }

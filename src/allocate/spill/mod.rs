@@ -56,7 +56,7 @@ mod weights;
 mod whole;
 
 pub use config::{Downstream, Effort, Entry, LoadLowering, Policy};
-pub use plan::{Home, Homes, Plan, PlanBuilder, Refill, Site, Store, verify};
+pub use plan::{Home, Homes, Plan, PlanBuilder, Price, Refill, Site, Store, verify};
 pub use problem::{Abilities, Problem, Shortage};
 pub use spill_set::SpillSet;
 pub use spilled::{

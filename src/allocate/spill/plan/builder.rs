@@ -142,6 +142,7 @@ impl<'p> PlanBuilder<'p> {
             memory_rows: SecondaryMap::new(),
             counts: SpillCounts { values, ..SpillCounts::default() },
             degraded: Vec::new(),
+            prices: Vec::new(),
         })
     }
 

@@ -44,7 +44,7 @@ pub use homes::{Home, Homes};
 use super::spilled::{MemoryRows, SpillCounts};
 use crate::allocate::degraded::Degraded;
 use crate::analysis::Untouched;
-use crate::machine::{Block, Inst, Point, Value};
+use crate::machine::{Block, Inst, Point, RegSet, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::iter;
 
@@ -119,6 +119,20 @@ pub struct Plan {
     pub counts: SpillCounts,
     /// The respects in which the spiller did less than it was asked for.
     pub degraded: Vec<Degraded>,
+    /// What a register is worth, where it is worth anything, if the spiller decides by prices and was asked to keep them.
+    pub prices: Vec<Price>,
+}
+
+/// The price of a register at one place, which every value that is in one there pays.
+#[derive(Clone, Debug)]
+pub struct Price {
+    pub block: Block,
+    /// The instruction of the imported function at which registers are short; `None` for the block's head or its end.
+    pub inst: Option<Inst>,
+    /// The registers that values compete for there.
+    pub registers: RegSet,
+    /// In executions, at the weights of [`crate::allocate::cost`].
+    pub price: f64,
 }
 
 impl Plan {

@@ -74,7 +74,7 @@ use crate::allocate::degraded::Degraded;
 use crate::allocate::failure::Unsupported;
 use crate::allocate::pressure::limits::{Counts, Limits};
 use crate::allocate::spill::config::Effort;
-use crate::allocate::spill::plan::{Plan, Refill};
+use crate::allocate::spill::plan::{Plan, Price, Refill};
 use crate::allocate::spill::problem::{Abilities, Problem};
 use crate::allocate::spill::spill_set::SpillSet;
 use crate::allocate::spill::spilled::Certificate;
@@ -87,7 +87,7 @@ use crate::machine::{Block, Inst, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use excess_pressure::{BlockExcess, ExcessPressure};
-use model::{Model, Residence, Residences};
+use model::{Model, Residence, Residences, Site};
 use multipliers::{Purchase, Stage};
 use tuning::Rounds;
 
@@ -103,6 +103,8 @@ struct Decided {
     bound: f64,
     /// Whether some blocks are decided about together, so that the bound is one of plans that do so.
     is_grouped: bool,
+    /// What a register is worth, if that is kept.
+    prices: Vec<Price>,
 }
 
 struct Labelling {
@@ -133,6 +135,7 @@ impl Spiller for Priced {
             with(Untouched::default()).map(|plan| Plan { degraded: vec![Degraded::new("spill", reason)], ..plan })
         })?;
         plan.counts.certificate = Some(certificate(problem, &solution, &plan));
+        plan.prices = solution.prices;
         Ok(plan)
     }
 }
@@ -201,10 +204,11 @@ fn solve(thoroughness: Thoroughness, problem: &Problem, set: &SpillSet, ahead: &
     callee_saved.needed_in(problem, &pressure.blocks);
     let excess = std::mem::take(&mut pressure.of_block);
     if pressure.values.is_empty() {
-        return Decided { labelling: None, excess, untouched, callee_saved, bound: -unneeded, is_grouped: false };
+        let (labelling, prices) = (None, Vec::new());
+        return Decided { labelling, excess, untouched, callee_saved, bound: -unneeded, is_grouped: false, prices };
     }
     let model = model::model(thoroughness, problem, set, ahead, &callee_saved, pressure);
-    let Model { mut decisions, base, least_bought, is_grouped, residences } = model;
+    let Model { mut decisions, base, least_bought, is_grouped, residences, sites } = model;
     let reduction = reduce(&mut decisions);
     let (network, costs) = Network::new(decisions);
     #[cfg(feature = "optimal")]
@@ -220,7 +224,21 @@ fn solve(thoroughness: Thoroughness, problem: &Problem, set: &SpillSet, ahead: &
     let mut is_one = network.labels(|node| solution.is_one[node]);
     reduction.complete(&mut is_one);
     let labelling = Some(Labelling { residences, is_one });
-    Decided { labelling, excess, untouched: callee_saved.left_by(solution.bought), callee_saved, bound, is_grouped }
+    let prices = prices(problem, &sites, &solution.prices);
+    Decided { labelling, excess, untouched: callee_saved.left_by(solution.bought), callee_saved, bound, is_grouped, prices }
+}
+
+/// The multipliers that are not zero, where they are in the imported function.
+fn prices(problem: &Problem, sites: &[(usize, Site)], multipliers: &[i64]) -> Vec<Price> {
+    let function = &problem.conventional.function;
+    let priced = sites.iter().zip(multipliers).filter(|&(_, &multiplier)| multiplier > 0);
+    let price = |(&(set, (block, inst)), &multiplier): (&(usize, Site), &i64)| {
+        // Code that a phase has inserted stands in front of the next instruction of the program.
+        let from = inst.map(|inst| (inst.as_u32()..function.blocks[block].insts.end).map(Inst::from_u32));
+        let inst = from.and_then(|mut insts| insts.find_map(|inst| function.insts[inst].origin.expand()));
+        Price { block, inst, registers: problem.limits.registers(set), price: problem.units.executions(multiplier) }
+    };
+    priced.map(price).collect()
 }
 
 /// How long to go on: the stages of [`tuning::stages`], for this function.

@@ -43,6 +43,8 @@ pub(super) struct Solution {
     pub(super) bought: usize,
     /// No labelling costs less.
     pub(super) bound: i64,
+    /// The multipliers of constraints with which the bound was found.
+    pub(super) prices: Vec<i64>,
 }
 
 /// Registers that can be bought. Each changes the capacities of all constraints ([`crate::allocate::cuts::Capacities`]).
@@ -99,7 +101,8 @@ pub(super) fn solve(network: &Network, costs: Residual, purchase: Purchase, stag
             }
         }
     }
-    Solution { is_one: best.is_one, bought: best.bought, bound }
+    let prices = multipliers.of_constraint.values().map(|it| if value == bound { it.now } else { it.at_best }).collect();
+    Solution { is_one: best.is_one, bought: best.bought, bound, prices }
 }
 
 /// Rounds labels under the current multipliers, which may become the best: with as many registers as the best ones have, and

@@ -25,7 +25,7 @@ pub(super) fn solve(network: &Network, costs: &Residual, purchase: Purchase, kno
     let best = found.unwrap_or(known_cost);
     let bound = if answer.is_optimal { best } else { known.bound.max(floor(&answer, network.units) + base).min(best) };
     match found {
-        Some(_) => Solution { is_one, bought, bound },
+        Some(_) => Solution { is_one, bought, bound, ..known },
         None => Solution { bound, ..known },
     }
 }

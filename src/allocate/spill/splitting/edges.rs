@@ -94,6 +94,7 @@ pub(in crate::allocate::spill) fn connect(
         memory_rows: SecondaryMap::new(),
         counts,
         degraded: Vec::new(),
+        prices: Vec::new(),
     }
 }
 

@@ -56,6 +56,7 @@ pub(in crate::allocate::spill) fn plan(problem: &Problem, set: &SpillSet) -> Res
             memory_rows: SecondaryMap::new(),
             counts: SpillCounts::default(),
             degraded: Vec::new(),
+            prices: Vec::new(),
         },
     };
     for block in function.blocks.keys() {

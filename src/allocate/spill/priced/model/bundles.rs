@@ -11,7 +11,7 @@ use crate::allocate::spill::crossing::is_decided_by_spiller;
 use crate::allocate::spill::problem::Problem;
 use crate::analysis::{Bundle, Meeting};
 use crate::machine::{Block, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
 impl Builder<'_> {
     /// The residence of an open value where it crosses a bundle of jumps, at one of its ends.
@@ -48,8 +48,10 @@ impl Builder<'_> {
     pub(super) fn constrain_bundles(&mut self) {
         let problem = self.problem;
         let mut executed: SecondaryMap<Bundle, f64> = SecondaryMap::new();
+        let mut entered: SecondaryMap<Bundle, PackedOption<Block>> = SecondaryMap::new();
         for (block, data) in &self.function.blocks {
             problem.bundles.exit(block).into_iter().for_each(|bundle| executed[bundle] += data.frequency);
+            problem.bundles.entry(block).into_iter().for_each(|bundle| entered[bundle] = block.into());
         }
         self.has_excess = true;
         for (bundle, meeting) in problem.bundles.iter().filter(|(_, meeting)| is_decided_by_spiller(problem, meeting)) {
@@ -57,21 +59,23 @@ impl Builder<'_> {
             for &value in &meeting.crossing {
                 self.change(value, Residence::MEMORY, self.residence_at_bundles(value));
             }
-            self.constrain_bundle(meeting, executed[bundle]);
+            let head = entered[bundle].expect("a bundle enters some block");
+            self.constrain_bundle(meeting, executed[bundle], head);
             for &value in &meeting.crossing {
                 self.change(value, self.residence_at_bundles(value), Residence::MEMORY);
             }
         }
     }
 
-    fn constrain_bundle(&mut self, meeting: &Meeting, frequency: f64) {
+    fn constrain_bundle(&mut self, meeting: &Meeting, frequency: f64, head: Block) {
         let Problem { limits, pins, .. } = self.problem;
         let mut read = Counts::default();
         meeting.read.iter().for_each(|&class| limits.count(&mut read, class, 1));
         let occupied = meeting.occupied | pins.kept();
         for set in limits.sets() {
             // No callee-saved registers are for sale in functions with such bundles.
-            self.constraints[set].constrain([limits.room(set, occupied) - read[set]; MOST_BOUGHT + 1], frequency);
+            let left = [limits.room(set, occupied) - read[set]; MOST_BOUGHT + 1];
+            self.constraints[set].constrain(left, frequency, (head, None));
         }
     }
 

@@ -15,15 +15,20 @@
 use super::Residence;
 use crate::allocate::cuts::{Capacities, ConstraintData, Decisions, MOST_BOUGHT, Run, push};
 use crate::analysis::grouped::each;
-use crate::machine::Value;
+use crate::machine::{Block, Inst, Value};
 use cranelift_entity::SecondaryMap;
 
 /// Of a value that does not compete.
 const ABSENT: u32 = u32::MAX;
 
+/// Where a constraint is stated: at a block's head, or at an instruction.
+pub(in crate::allocate::spill::priced) type Site = (Block, Option<Inst>);
+
 /// The values that compete for the registers of a set, and their constraints so far.
 pub(super) struct ConstraintBuilder {
     constraints: Vec<ConstraintData>,
+    /// Where each is stated, if somebody wants to know.
+    sites: Option<Vec<Site>>,
     runs: Vec<Run>,
     /// The first constraint on each value that competes, unless it is in a register in any case.
     first_constraint: SecondaryMap<Value, u32>,
@@ -43,11 +48,12 @@ pub(super) struct ConstraintBuilder {
 }
 
 impl ConstraintBuilder {
-    pub(super) fn new(values: usize) -> Self {
+    pub(super) fn new(values: usize, keeps_sites: bool) -> Self {
         let (constraints, runs, newcomers) = Default::default();
         let [first_constraint, latest_run] = [(); 2].map(|()| each(values, ABSENT));
         ConstraintBuilder {
             constraints,
+            sites: keeps_sites.then(Vec::new),
             runs,
             first_constraint,
             latest_run,
@@ -120,18 +126,18 @@ impl ConstraintBuilder {
 
     /// States a constraint if the values outnumber the registers that are left, by the number of callee-saved ones that are
     /// bought. Answers how many have to be bought at least.
-    pub(super) fn constrain(&mut self, left: [i32; MOST_BOUGHT + 1], frequency: f64) -> usize {
+    pub(super) fn constrain(&mut self, left: [i32; MOST_BOUGHT + 1], frequency: f64, site: Site) -> usize {
         if self.count() == 0 || left[0] >= self.count() {
             return 0;
         }
         let exactly = left.map(|left| left - self.fixed);
-        self.keep(exactly.map(|capacity| capacity.max(0) as u16), frequency);
+        self.keep(exactly.map(|capacity| capacity.max(0) as u16), frequency, site);
         // If too few are left even for the values that are in registers in any case, more have to be bought, if that helps.
         exactly.iter().position(|&capacity| capacity >= 0).unwrap_or(0)
     }
 
     /// Adds a constraint, unless the last one of the block implies it. If it implies the last one, it takes its place.
-    fn keep(&mut self, capacities: Capacities, frequency: f64) {
+    fn keep(&mut self, capacities: Capacities, frequency: f64, site: Site) {
         if let Some(last) = self.constraints.get_mut(self.first as usize..).and_then(<[ConstraintData]>::last_mut) {
             let mut pairs = last.capacities.iter().zip(&capacities);
             if self.new == 0 && pairs.clone().all(|(old, new)| old <= new) {
@@ -139,10 +145,12 @@ impl ConstraintBuilder {
             }
             if !self.has_leavers && pairs.all(|(old, new)| new <= old) {
                 last.capacities = capacities;
+                self.sites.iter_mut().flat_map(|sites| sites.last_mut()).for_each(|last| *last = site);
                 return self.admit();
             }
         }
         push(&mut self.constraints, ConstraintData { capacities, frequency });
+        self.sites.iter_mut().for_each(|sites| sites.push(site));
         self.newcomers.clear();
         (self.new, self.has_leavers) = (0, false);
     }
@@ -159,13 +167,14 @@ impl ConstraintBuilder {
         self.new = 0;
     }
 
-    /// Appends these constraints to those of other sets.
-    pub(super) fn finish(self, decisions: &mut Decisions) {
+    /// Appends these constraints to those of other sets. Answers where each is stated, if that is kept.
+    pub(super) fn finish(self, decisions: &mut Decisions) -> Vec<Site> {
         let before = decisions.constraints.len() as u32;
         decisions.constraints.reserve_exact(self.constraints.len());
         decisions.constraints.extend(self.constraints);
         let moved = |run: Run| Run { constraints: before + run.constraints.start..before + run.constraints.end, ..run };
         decisions.runs.reserve_exact(self.runs.len());
         decisions.runs.extend(self.runs.into_iter().map(moved));
+        self.sites.unwrap_or_default()
     }
 }

@@ -1,5 +1,6 @@
 //! Pressure constraints, at the heads of blocks and at each instruction.
 
+use super::constraint_builder::Site;
 use super::{Builder, Residence};
 use crate::allocate::cuts::{FORBIDDEN, MOST_BOUGHT};
 use crate::allocate::pressure::demand::{Demand, LastUse, Left, Rooms, Taken, first_reuse, foldable_operands, is_first_use};
@@ -27,7 +28,7 @@ impl Builder<'_> {
         let occupied = pins.at(self.function, self.function.head(block)) | self.function.blocks[block].live_in_pins;
         for set in limits.sets() {
             let left = std::array::from_fn(|bought| limits.room(set, occupied | self.callee_saved.untouched(bought)));
-            self.constrain(block, set, left);
+            self.constrain((block, None), set, left);
         }
     }
 
@@ -54,18 +55,18 @@ impl Builder<'_> {
         held().for_each(|held| self.change(held.value, self.residence[held.value], Residence::MEMORY));
         let reads = self.reads(inst, folded);
         reads.iter().for_each(|read| self.change(read.value, self.residence[read.value], read.before));
-        self.constrain_crowded(block, |left| left.before);
+        self.constrain_crowded((block, Some(inst)), |left| left.before);
         reads.iter().for_each(|read| self.change(read.value, read.before, read.during));
         let mut late: SmallVec<[(Value, Residence); 4]> = SmallVec::new();
         late.extend(held().filter(|held| !held.after).map(|held| (held.value, self.residence[held.value])));
         let folded_definition = folded.filter(|&k| operands[k].is_def());
         late.extend(folded_definition.map(|k| (operands[k].value, self.model.residences.after[first + k])));
         if late.is_empty() {
-            self.constrain_crowded(block, |left| left.passing.min(left.after));
+            self.constrain_crowded((block, Some(inst)), |left| left.passing.min(left.after));
         } else {
-            self.constrain_crowded(block, |left| left.passing);
+            self.constrain_crowded((block, Some(inst)), |left| left.passing);
             late.iter().for_each(|&(value, residence)| self.change(value, Residence::MEMORY, residence));
-            self.constrain_crowded(block, |left| left.after);
+            self.constrain_crowded((block, Some(inst)), |left| left.after);
             late.iter().for_each(|&(value, residence)| self.change(value, residence, Residence::MEMORY));
         }
         for read in reads {
@@ -108,10 +109,10 @@ impl Builder<'_> {
     }
 
     /// States a constraint for each crowded set.
-    fn constrain_crowded(&mut self, block: Block, left: impl Fn(Left) -> i32) {
+    fn constrain_crowded(&mut self, site: Site, left: impl Fn(Left) -> i32) {
         for index in 0..self.crowded.len() {
             let (set, by_bought) = self.crowded[index];
-            self.constrain(block, set, by_bought.map(&left));
+            self.constrain(site, set, by_bought.map(&left));
         }
     }
 
@@ -170,8 +171,8 @@ impl Builder<'_> {
 
     /// States the constraint that values competing for a set of registers fit into those that are left, by the number
     /// bought.
-    fn constrain(&mut self, block: Block, set: usize, left: [i32; MOST_BOUGHT + 1]) {
-        let needed = self.constraints[set].constrain(left, self.function.blocks[block].frequency);
+    fn constrain(&mut self, site: Site, set: usize, left: [i32; MOST_BOUGHT + 1]) {
+        let needed = self.constraints[set].constrain(left, self.function.blocks[site.0].frequency, site);
         self.model.least_bought = self.model.least_bought.max(needed);
     }
 }

@@ -93,6 +93,7 @@ use crate::allocate::spill::splitting::walk::Ahead;
 use crate::analysis::grouped::{each, of_each};
 use crate::machine::{Block, Function, Inst, Value};
 use constraint_builder::ConstraintBuilder;
+pub(super) use constraint_builder::Site;
 use cranelift_entity::{PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -174,6 +175,8 @@ pub(super) struct Model {
     /// Whether some decision is about several blocks, so that plans are left out.
     pub(super) is_grouped: bool,
     pub(super) residences: Residences,
+    /// Of each constraint, the set of registers and where it is stated, if prices are kept.
+    pub(super) sites: Vec<(usize, Site)>,
 }
 
 /// Where values are, at the heads of blocks and after accesses.
@@ -260,6 +263,7 @@ pub(super) fn model(
 ) -> Model {
     let function = &problem.conventional.function;
     let grouping = Grouping::new(thoroughness, problem, &pressure);
+    let of_sets = problem.limits.sets();
     let mut builder = Builder {
         problem,
         chosen,
@@ -277,7 +281,7 @@ pub(super) fn model(
         unsettled: Vec::new(),
         unsettled_of: of_each(function.blocks.len()),
         thrown: SecondaryMap::new(),
-        constraints: problem.limits.sets().map(|_| ConstraintBuilder::new(function.values.len())).collect(),
+        constraints: of_sets.map(|_| ConstraintBuilder::new(function.values.len(), problem.policy.keep_prices)).collect(),
         has_excess: false,
         copied: BTreeMap::new(),
         crowded: Vec::new(),
@@ -295,7 +299,10 @@ pub(super) fn model(
     }
     builder.stores_of_definitions();
     let (mut model, constraints) = builder.stated();
-    constraints.into_iter().for_each(|constraint| constraint.finish(&mut model.decisions));
+    for (set, constraint) in constraints.into_iter().enumerate() {
+        let sites = constraint.finish(&mut model.decisions);
+        model.sites.extend(sites.into_iter().map(|site| (set, site)));
+    }
     model
 }
 
