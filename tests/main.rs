@@ -5,6 +5,7 @@ mod cli;
 mod coverage;
 mod documents;
 mod examples;
+mod explain;
 mod fuzz;
 mod greedy;
 mod interpreter;

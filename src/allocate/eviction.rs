@@ -11,7 +11,7 @@
 use super::cost;
 use super::cuts::{Cutter, Decision, Decisions, FORBIDDEN, Network, Units};
 use crate::analysis::Liveness;
-use crate::machine::{Block, Function, Inst, InstFlags, Operand, Value};
+use crate::machine::{Block, Function, Inst, InstFlags, Operand, Point, Value};
 use cranelift_entity::SecondaryMap;
 use std::collections::HashMap;
 
@@ -57,10 +57,11 @@ impl<'a> Evictions<'a> {
         Evictions { function, liveness, units, definition, blocks, known: HashMap::new() }
     }
 
-    /// The cost of having a value in memory before an instruction, or at a block's end; `None` if the instruction reads it from a
-    /// register. `stored`: it is in memory in any case somewhere, so that its store costs nothing more.
-    pub fn cost(&mut self, value: Value, block: Block, inst: Option<Inst>, stored: bool) -> Option<f64> {
+    /// The cost of having a value in memory at a point; `None` if the instruction there reads it from a register. `stored`: it is in memory in any case somewhere, so that its store costs nothing more.
+    pub fn cost(&mut self, value: Value, at: Point, stored: bool) -> Option<f64> {
         let is_read = |operand: &Operand| operand.value == value && !operand.is_def() && !operand.foldable;
+        let Point { block, index } = at;
+        let inst = self.function.block_insts(block).nth(index as usize);
         if inst.is_some_and(|inst| self.function.operands(inst).iter().any(is_read)) {
             return None;
         }
@@ -69,8 +70,6 @@ impl<'a> Evictions<'a> {
             self.known.insert(value, range);
         }
         let LiveRange { decisions, segments } = &self.known[&value];
-        let insts = &self.function.blocks[block].insts;
-        let index = inst.map_or(insts.end, |inst| inst.as_u32()) - insts.start;
         let of_block = segments.get(&block)?;
         let segment = of_block.partition_point(|&(first, _)| first <= index).checked_sub(1).map(|at| of_block[at].1)?;
         let mut decisions = decisions.clone();
@@ -149,5 +148,60 @@ impl<'a> Evictions<'a> {
             }
         }
         segments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::parse;
+    use cranelift_entity::EntityRef;
+
+    /// v0 is read in each of ten turns of a loop, v1 twice in an arm that is executed two times.
+    const LOOP: &str = "target tiny
+function f
+b0: -> b1
+  v0:w = op
+  v1:w = op
+b1: freq=10 -> b2 b3
+  op v0
+  op terminator
+b2: freq=2 -> b4
+  op v1
+  op v1
+b3: freq=8 -> b4
+b4: freq=10 -> b5 b6
+  op terminator
+b5: freq=9 -> b1
+b6:
+";
+
+    #[test]
+    fn a_value_is_reloaded_where_that_is_cheapest() {
+        let function = parse(LOOP).unwrap();
+        let liveness = Liveness::new(&function);
+        let mut evictions = Evictions::new(&function, &liveness);
+        let mut cost = |value: usize, block: usize, index: u32, stored| {
+            evictions.cost(Value::new(value), Point { block: Block::new(block), index }, stored)
+        };
+        // A store, and a reload at the head of the arm, which both of its reads use.
+        assert_eq!(cost(1, 1, 0, false), Some(1.0 + 4.0 * 2.0));
+        // Behind the read of the other one, too.
+        assert_eq!(cost(1, 1, 1, false), Some(1.0 + 4.0 * 2.0));
+        // In the arm, of which each execution takes a reload.
+        assert_eq!(cost(0, 2, 0, false), Some(1.0 + 4.0 * 2.0));
+        assert_eq!(cost(0, 2, 2, true), Some(4.0 * 2.0));
+        // Behind the read, on the way to the next one.
+        assert_eq!(cost(0, 1, 1, false), Some(1.0 + 4.0 * 9.0));
+        // An instruction reads it.
+        assert_eq!(cost(0, 1, 0, false), None);
+    }
+
+    #[test]
+    fn a_constant_is_computed_again() {
+        let function = parse("target tiny\nfunction f\nb0:\n  v0:w = op rematerialisable\n  op\n  op v0\n").unwrap();
+        let liveness = Liveness::new(&function);
+        let mut evictions = Evictions::new(&function, &liveness);
+        assert_eq!(evictions.cost(Value::new(0), Point { block: Block::new(0), index: 1 }, false), Some(0.2));
     }
 }

@@ -2,17 +2,19 @@
 
 use super::allocators::{self, Configured};
 use super::compile::{Allocation, RelocationModel};
+use super::tables::plain;
 use super::{Failure, keep_apart, options};
 use crate::explain::allocation::{self, Subject};
+use crate::explain::index::{Entry, Index};
 use crate::explain::schema::{self, Explanation, Source};
-use crate::explain::{Sources, what_if};
+use crate::explain::{Sources, page, text, what_if};
 use crate::llvm::{self, CompileOptions, Compiled, Module, Output, Pace, Relocation, Sections, Tables};
-use crate::measure::stats::Function;
-use crate::output::{self, Destination};
+use crate::output::{self, Destination, printable};
 use anyhow::{Context as _, anyhow};
 use clap::{ArgAction, Args, ValueEnum};
-use std::fs;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::{fs, iter};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -96,28 +98,31 @@ fn parse_against(text: &str) -> Result<String, super::option_error::OptionError>
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Destination::new(&arguments.output);
     keep_apart(&[("the result", output.clone())], std::slice::from_ref(&arguments.input))?;
-    let name = arguments.input.display().to_string();
-    llvm::die_with_prefix(&format!("chordal: error: {name}: "));
-    let source = llvm::Source::read(&arguments.input).with_context(|| name.clone())?;
-    let own = arguments.allocation.configured().map_err(Failure::usage)?;
-    let other = (arguments.against != NONE).then(|| allocators::configured(&arguments.against)).transpose();
-    let other = other.map_err(Failure::usage)?;
-    let mut compiled = Vec::new();
-    let mut target = String::new();
-    let mut registers = None;
-    for configured in [Some(keeping_prices(own)), other].into_iter().flatten() {
-        let module = Module::parse(&source).with_context(|| name.clone())?;
-        let list = arguments.allocation.registers.resolve(module.target());
-        registers = list.map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))?;
-        target = module.triple();
-        let result = compile(module, &configured, registers.clone(), arguments).with_context(|| name.clone())?;
-        compiled.push((configured, result));
+    let format = arguments.format();
+    if arguments.function.is_none() && format == Format::Html && output == Destination::Stdout {
+        return Err(Failure::Usage("pages of several functions need a folder: -o DIR, or --function F for one page".into()));
     }
-    let function = arguments.function.as_deref().unwrap_or_default();
-    let explanation = explanation(arguments, &name, function, &target, registers, &compiled)?;
-    let mut text = serde_json::to_vec(&explanation).context("the explanation")?;
-    text.push(b'\n');
-    Ok(output::write_all(&[(output, text)])?)
+    let module = Explained::new(arguments)?;
+    let results = match (&arguments.function, format) {
+        (Some(function), format) => vec![(output, module.function(function)?.rendered(format)?)],
+        (None, Format::Html) => module.pages(&arguments.output)?,
+        (None, Format::Json) => vec![(output, json(&module.index())?)],
+        (None, Format::Text) => vec![(output.clone(), module.index().text(plain(&output)).into_bytes())],
+    };
+    Ok(output::write_all(&results)?)
+}
+
+impl Arguments {
+    /// The format that is asked for, or that the output's name tells.
+    fn format(&self) -> Format {
+        let extension = self.output.extension().and_then(|extension| extension.to_str());
+        self.format.unwrap_or(match extension {
+            Some("html" | "htm") => Format::Html,
+            Some("json") => Format::Json,
+            None if self.function.is_none() && self.output.as_os_str() != "-" => Format::Html,
+            _ => Format::Text,
+        })
+    }
 }
 
 /// The allocator as it is, but it says what registers are worth.
@@ -126,6 +131,125 @@ fn keeping_prices(configured: Configured) -> Configured {
         Configured::Ours(strategy) => Configured::Ours(strategy.keeping_prices()),
         llvm => llvm,
     }
+}
+
+/// A module as two allocators have allocated it, or one.
+struct Explained<'a> {
+    arguments: &'a Arguments,
+    name: String,
+    target: String,
+    registers: Option<Vec<String>>,
+    /// Of each allocator its name, and the result.
+    compiled: Vec<(&'a str, Configured, Compiled)>,
+}
+
+impl<'a> Explained<'a> {
+    fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
+        let name = arguments.input.display().to_string();
+        let own = arguments.allocation.configured().map_err(Failure::usage)?;
+        let other = (arguments.against != NONE).then(|| allocators::configured(&arguments.against)).transpose();
+        let other = other.map_err(Failure::usage)?;
+        llvm::die_with_prefix(&format!("chordal: error: {name}: "));
+        let source = llvm::Source::read(&arguments.input).with_context(|| name.clone())?;
+        let parse = || Module::parse(&source).with_context(|| name.clone());
+        let first = parse()?;
+        let (target, triple) = (first.target(), first.triple());
+        let registers = arguments.allocation.registers.resolve(target);
+        let registers = registers.map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))?;
+        let names = [arguments.allocation.allocator.name, arguments.against.as_str()];
+        let mut modules = iter::once(Ok(first)).chain(iter::repeat_with(parse));
+        let mut compiled = Vec::new();
+        for (allocator, configured) in names.into_iter().zip([Some(keeping_prices(own)), other].into_iter().flatten()) {
+            let module = modules.next().expect("it goes on for ever")?;
+            let result = compile(module, &configured, registers.clone(), arguments).with_context(|| name.clone())?;
+            compiled.push((allocator, configured, result));
+        }
+        Ok(Explained { arguments, name, target: triple, registers, compiled })
+    }
+
+    /// The functions, those that cost most first.
+    fn index(&self) -> Index {
+        let [(_, _, first), rest @ ..] = &self.compiled[..] else { unreachable!("one allocator is always asked") };
+        let against = rest.first().map(|(_, _, other)| &other.functions);
+        let functions = first.functions.iter().map(|function| {
+            let same = against.and_then(|functions| functions.iter().find(|other| other.name == function.name));
+            Entry::new(function, same)
+        });
+        let allocators = self.compiled.iter().map(|(name, ..)| (*name).to_owned()).collect();
+        Index::new(self.name.clone(), self.target.clone(), allocators, functions.collect(), self.arguments.top)
+    }
+
+    /// The explanation of one function.
+    fn function(&self, name: &str) -> anyhow::Result<Explanation> {
+        let mut sources = Sources::default();
+        let mut place = None;
+        let mut explained = Vec::new();
+        for (allocator, configured, compiled) in &self.compiled {
+            let function = compiled.functions.iter().find(|function| function.name == name);
+            let function = function.ok_or_else(|| anyhow!("{}: no function is called {}", self.name, printable(name)))?;
+            place = function.place.clone();
+            let subject = Subject {
+                allocator,
+                options: options::of(configured),
+                registers: self.registers.clone(),
+                rule: "",
+                fallback: function.fallback.clone(),
+                counts: &function.counts,
+                code: &compiled.codes[name],
+            };
+            explained.push(allocation::explain(subject, &mut sources));
+        }
+        let mut explained = explained.into_iter();
+        let mut allocation = explained.next().expect("one allocator is always asked");
+        if let (_, Configured::Ours(strategy), compiled) = &self.compiled[0]
+            && let Some(model) = compiled.codes[name].model.as_ref().filter(|_| self.arguments.what_if)
+        {
+            allocation.counterfactuals = what_if::what_if(&model.function, &model.overlay, strategy, &allocation);
+        }
+        Ok(Explanation {
+            schema: schema::SCHEMA.into(),
+            chordal: env!("CARGO_PKG_VERSION").into(),
+            module: self.name.clone(),
+            function: name.to_owned(),
+            target: self.target.clone(),
+            place,
+            sources: lines(sources),
+            allocation,
+            against: explained.next(),
+        })
+    }
+
+    /// A start page, and a page for each of the functions that cost most.
+    fn pages(&self, folder: &Path) -> anyhow::Result<Vec<(Destination, Vec<u8>)>> {
+        fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+        let index = self.index();
+        let file = |name: &str| Destination::new(&folder.join(name));
+        let mut pages = Vec::new();
+        for entry in &index.functions {
+            pages.push((file(&entry.page), self.function(&entry.name)?.rendered(Format::Html)?));
+        }
+        pages.push((file("index.html"), index.html().into_bytes()));
+        Ok(pages)
+    }
+}
+
+impl Explanation {
+    fn rendered(&self, format: Format) -> anyhow::Result<Vec<u8>> {
+        match format {
+            Format::Text => Ok(text::text(self).into_bytes()),
+            Format::Json => json(self),
+            Format::Html => {
+                let title = format!("{}: {}", self.function, self.allocation.allocator);
+                Ok(page::page(&serde_json::to_string(self).context("the explanation")?, &title).into_bytes())
+            }
+        }
+    }
+}
+
+fn json(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(value).context("the explanation")?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 fn compile(
@@ -145,69 +269,10 @@ fn compile(
         fallback: !arguments.allocation.no_fallback,
         sizes: false,
         pace: Pace::default(),
-        list: true,
+        list: arguments.function.is_some() || arguments.format() == Format::Html,
         progress: &|_| (),
     };
     Ok(llvm::compile(module, &options)?)
-}
-
-fn explanation(
-    arguments: &Arguments,
-    module: &str,
-    name: &str,
-    target: &str,
-    registers: Option<Vec<String>>,
-    compiled: &[(Configured, Compiled)],
-) -> anyhow::Result<Explanation> {
-    let names = [arguments.allocation.allocator.name, &arguments.against];
-    let mut sources = Sources::default();
-    let mut explained = Vec::new();
-    let mut place = None;
-    for ((configured, compiled), allocator) in compiled.iter().zip(names) {
-        let function = compiled.functions.iter().find(|function| function.name == name);
-        let function = function.ok_or_else(|| anyhow!("{module}: no function is called {name}"))?;
-        place = function.place.clone();
-        explained.push(allocation(allocator, configured, registers.clone(), function, compiled, &mut sources, arguments.what_if));
-    }
-    let mut explained = explained.into_iter();
-    let allocation = explained.next().expect("one allocator is always asked");
-    Ok(Explanation {
-        schema: schema::SCHEMA.into(),
-        chordal: env!("CARGO_PKG_VERSION").into(),
-        module: module.to_owned(),
-        function: name.to_owned(),
-        target: target.to_owned(),
-        place,
-        sources: lines(sources),
-        allocation,
-        against: explained.next(),
-    })
-}
-
-fn allocation(
-    allocator: &str,
-    configured: &Configured,
-    registers: Option<Vec<String>>,
-    function: &Function,
-    compiled: &Compiled,
-    sources: &mut Sources,
-    what_if: bool,
-) -> schema::Allocation {
-    let code = &compiled.codes[&function.name];
-    let subject = Subject {
-        allocator,
-        options: options::of(configured),
-        registers,
-        rule: "",
-        fallback: function.fallback.clone(),
-        counts: &function.counts,
-        code,
-    };
-    let mut allocation = allocation::explain(subject, sources);
-    if let (Configured::Ours(strategy), Some(model), true) = (configured, &code.model, what_if) {
-        allocation.counterfactuals = what_if::what_if(&model.function, &model.overlay, strategy, &allocation);
-    }
-    allocation
 }
 
 /// The lines that rows refer to, and those between them.

@@ -9,7 +9,7 @@ use crate::allocate::eviction::Evictions;
 use crate::allocate::spill::Price as Priced;
 use crate::analysis::{Liveness, Partition};
 use crate::check;
-use crate::machine::{self, Block, Function, Inst, Location, RegSet, Value};
+use crate::machine::{self, Function, Location, Point, RegSet, Value};
 use crate::measure::stats::{Counts, Options};
 use cranelift_entity::{EntityRef, EntitySet};
 use std::collections::BTreeMap;
@@ -86,16 +86,17 @@ fn model_of(model: &Model, layout: &mut Layout) -> Found {
     let Model { function, overlay, report, names } = model;
     let liveness = Liveness::new(function);
     let dearest = dearest_prices(function, &report.prices);
-    let mut wanted: Vec<(Block, Option<Inst>)> = report.prices.iter().map(|price| (price.block, price.inst)).collect();
+    let mut wanted: Vec<Point> = report.prices.iter().map(|price| price.at).collect();
     wanted.sort_unstable();
     wanted.dedup();
     let listed = layout.find(function);
     let mut tracer = Tracer::new(function, overlay, &liveness, layout, listed, &wanted);
     check::watch(function, overlay, &mut tracer);
-    let trace = tracer.trace;
+    let mut trace = tracer.trace;
+    trace.put_in_order();
     let mut values = values(function, &trace, names, layout);
     let rows = layout.rows.len();
-    rent(function, &report.prices, |price| trace.meetings.get(&(price.block, price.inst)).map(|it| it.0), rows, &mut values);
+    rent(function, &report.prices, |price| trace.meetings.get(&price.at).map(|it| it.0), rows, &mut values);
     let stored: EntitySet<Value> = stored(&trace);
     let mut evictions = Evictions::new(function, &liveness);
     let prices = prices(function, &dearest, &trace, &stored, &mut evictions);
@@ -104,10 +105,10 @@ fn model_of(model: &Model, layout: &mut Layout) -> Found {
 
 /// The dearest price of each block and bank, dearest first.
 fn dearest_prices<'p>(function: &Function, prices: &'p [Priced]) -> Vec<&'p Priced> {
-    let mut of_place: BTreeMap<(Block, Option<Inst>, Option<machine::Bank>), &Priced> = BTreeMap::new();
+    let mut of_place: BTreeMap<(Point, Option<machine::Bank>), &Priced> = BTreeMap::new();
     for price in prices {
         let bank = price.registers.first().and_then(|reg| function.file.bank(reg));
-        let known = of_place.entry((price.block, price.inst, bank)).or_insert(price);
+        let known = of_place.entry((price.at, bank)).or_insert(price);
         if price.price > known.price {
             *known = price;
         }
@@ -232,7 +233,7 @@ fn prices(
     let file = &function.file;
     let mut listed = Vec::new();
     for priced in dearest {
-        let Some(&(row, ref meeting)) = trace.meetings.get(&(priced.block, priced.inst)) else { continue };
+        let Some(&(row, ref meeting)) = trace.meetings.get(&priced.at) else { continue };
         let Some(bank) = priced.registers.first().and_then(|reg| file.bank(reg)) else { continue };
         let is_of_bank = |value: Value| file.classes[function.values[value].class].bank == bank;
         let of_bank = meeting.iter().filter(|&&(value, _)| is_of_bank(value)).filter(|_| listed.len() < WITH_COMPETITORS);
@@ -240,7 +241,7 @@ fn prices(
             .map(|&(value, in_register)| Competitor {
                 value: value.index(),
                 in_register,
-                evict: evictions.cost(value, priced.block, priced.inst, stored.contains(value)),
+                evict: evictions.cost(value, priced.at, stored.contains(value)),
             })
             .collect();
         // What cannot be evicted comes last.

@@ -11,10 +11,13 @@
 //! Ensures: whatever is said follows from the allocation itself, whoever made it. Only prices come from an allocator.
 
 pub mod allocation;
+pub mod index;
 mod layout;
 pub mod listing;
 mod needed;
+pub mod page;
 pub mod schema;
+pub mod text;
 mod trace;
 pub mod what_if;
 mod why;

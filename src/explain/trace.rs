@@ -37,10 +37,21 @@ pub(super) struct Trace {
     pub(super) held: SecondaryMap<Value, Vec<Held>>,
     pub(super) pressure: PrimaryMap<Bank, Vec<Pressure>>,
     /// The points that were asked for.
-    pub(super) meetings: HashMap<(Block, Option<Inst>), (usize, Meeting)>,
+    pub(super) meetings: HashMap<Point, (usize, Meeting)>,
     /// Where values are when control leaves for the code of an edge, and when it arrives, by block.
     pub(super) leaving: SecondaryMap<Block, Vec<(Value, Location)>>,
     pub(super) arriving: SecondaryMap<Block, Vec<(Value, Location)>>,
+}
+
+impl Trace {
+    /// Puts the parts of live ranges in the order of rows. (Blocks on edges are not where the program has them.)
+    pub(super) fn put_in_order(&mut self) {
+        for held in self.held.values_mut() {
+            let mut parts = std::mem::take(held);
+            parts.sort_by_key(|part| part.rows);
+            parts.into_iter().for_each(|part| extend(held, part));
+        }
+    }
 }
 
 pub(super) struct Tracer<'a> {
@@ -55,7 +66,9 @@ pub(super) struct Tracer<'a> {
     root: SecondaryMap<Value, Option<Value>>,
     /// Values that are computed again where they are needed, and may be in no place meanwhile.
     repeated: EntitySet<Value>,
-    wanted: &'a [(Block, Option<Inst>)],
+    /// The slots outside the frame in which values are in any case.
+    given: SecondaryMap<Value, Option<Slot>>,
+    wanted: &'a [Point],
     pub(super) trace: Trace,
     // The current block, its next step, and the values that are live there, ascending.
     block: Option<Block>,
@@ -81,7 +94,7 @@ impl<'a> Tracer<'a> {
         liveness: &'a Liveness,
         layout: &'a mut Layout,
         listed: SecondaryMap<Block, Option<usize>>,
-        wanted: &'a [(Block, Option<Inst>)],
+        wanted: &'a [Point],
     ) -> Self {
         let rows = layout.rows.len();
         let trace = Trace {
@@ -101,6 +114,7 @@ impl<'a> Tracer<'a> {
             listed,
             root: roots(function, overlay),
             repeated: repeated(function, overlay),
+            given: given(function, overlay),
             wanted,
             trace,
             block: None,
@@ -125,7 +139,6 @@ impl<'a> Tracer<'a> {
         self.next = 0;
         self.find_live(block);
         self.trace.arriving[block] = self.places(whereabouts);
-        self.meet(whereabouts, None);
     }
 
     /// Finds the values that are live at the block's head, and how each step changes them: in the order in which instructions are
@@ -187,9 +200,10 @@ impl<'a> Tracer<'a> {
     }
 
     /// Notes who meets at a point that was asked for.
-    fn meet(&mut self, whereabouts: Whereabouts<'_>, inst: Option<Inst>) {
-        let block = self.block.expect("a block has been entered");
-        if self.wanted.binary_search(&(block, inst)).is_err() {
+    fn meet(&mut self, whereabouts: Whereabouts<'_>, block: Block, inst: Option<Inst>) {
+        let insts = &self.function.blocks[block].insts;
+        let at = Point { block, index: inst.map_or(insts.end, Inst::as_u32) - insts.start };
+        if self.wanted.binary_search(&at).is_err() {
             return;
         }
         let Some(row) = self.position(block) else { return };
@@ -198,8 +212,11 @@ impl<'a> Tracer<'a> {
             |value: Value| whereabouts.of(value).any(|place| matches!(place, Location::Reg(_)) && needed.contains(place));
         let present = self.present(whereabouts);
         let distinct = present.iter().filter(|&&value| self.root[value].is_none_or(|root| present.binary_search(&root).is_err()));
-        let meeting = distinct.map(|&value| (value, is_in_register(value))).collect();
-        self.trace.meetings.entry((block, inst)).or_insert((row, meeting));
+        let mut meeting: Meeting = distinct.map(|&value| (value, is_in_register(value))).collect();
+        // What the instruction defines competes, too.
+        let defs = inst.map_or(&[][..], |inst| self.function.operands(inst)).iter().filter(|operand| operand.is_def());
+        meeting.extend(defs.map(|operand| (operand.value, true)));
+        self.trace.meetings.entry(at).or_insert((row, meeting));
     }
 
     /// Notes where the live values are before a row.
@@ -214,6 +231,9 @@ impl<'a> Tracer<'a> {
                 }
             }
             held.registers.sort_unstable();
+            if held.registers.is_empty() {
+                held.slot = held.slot.or(self.given[value]);
+            }
             // An instruction that is executed later than where it stands in the program has not defined its value yet.
             if held.registers.is_empty() && held.slot.is_none() && !self.repeated.contains(value) {
                 continue;
@@ -230,7 +250,8 @@ impl<'a> Tracer<'a> {
 
     /// The live values that are somewhere, or computed again when needed.
     fn present(&self, whereabouts: Whereabouts<'_>) -> Vec<Value> {
-        let is_somewhere = |value: Value| whereabouts.of(value).next().is_some() || self.repeated.contains(value);
+        let is_elsewhere = |value: Value| self.repeated.contains(value) || self.given[value].is_some();
+        let is_somewhere = |value: Value| whereabouts.of(value).next().is_some() || is_elsewhere(value);
         self.live.iter().copied().filter(|&value| is_somewhere(value)).collect()
     }
 
@@ -268,7 +289,7 @@ impl<'a> Tracer<'a> {
 
     /// Looks at an instruction where it is executed.
     fn execute(&mut self, whereabouts: Whereabouts<'_>, block: Block, inst: Inst) {
-        self.meet(whereabouts, Some(inst));
+        self.meet(whereabouts, block, Some(inst));
         let Some(row) = self.rows[self.next] else { return self.advance() };
         self.hold(whereabouts, row);
         self.describe(inst, row);
@@ -364,6 +385,7 @@ impl Watcher for Tracer<'_> {
 
     fn end(&mut self, whereabouts: Whereabouts<'_>, block: Block) {
         self.enter(whereabouts, block);
+        self.meet(whereabouts, block, None);
         if self.trace.leaving[block].is_empty() {
             self.trace.leaving[block] = self.places(whereabouts);
         }
@@ -400,4 +422,14 @@ fn repeated(function: &Function, overlay: &Overlay) -> EntitySet<Value> {
         }
     }
     repeated
+}
+
+/// The slots outside the frame that hold values.
+fn given(function: &Function, overlay: &Overlay) -> SecondaryMap<Value, Option<Slot>> {
+    let mut given = SecondaryMap::with_capacity(function.values.len());
+    for (slot, inst) in overlay.given.iter().filter_map(|(slot, inst)| Some((slot, inst.expand()?))) {
+        let defs = function.operands(inst).iter().filter(|operand| operand.is_def());
+        defs.for_each(|operand| given[operand.value] = Some(slot));
+    }
+    given
 }

@@ -94,7 +94,7 @@ public:
     Applied Result = {};
     Export &E = Exports->front();
     if (R.Options.list)
-      R.Origin = std::make_unique<Origins>(MF);
+      R.Origin = std::make_unique<Origins>();
     if (Answer.outcome == CH_ALLOCATED && !(Result = apply(E, Answer, R.Origin.get())).Failure.empty())
       R.error(("function " + MF.getName() + ": " + Result.Failure).str());
     bool Done = Answer.outcome == CH_ALLOCATED && Result.Failure.empty();

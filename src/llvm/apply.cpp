@@ -584,7 +584,13 @@ private:
 
 } // namespace
 
-Applied apply(Export &E, const ChAnswer &Answer, Origins *Origin) { return Applier(E, Answer, Origin).run(); }
+Applied apply(Export &E, const ChAnswer &Answer, Origins *Origin) {
+  Origins::Watch Watching(Origin, E.MF);
+  Applied Result = Applier(E, Answer, Origin).run();
+  if (Origin)
+    Origin->settle();
+  return Result;
+}
 
 // Whether frame lowering is going to look for an instruction, and for the register that it writes: the definition of an argument
 // base pointer, of which otherwise only the target's tables know.

@@ -2,6 +2,7 @@
 #ifndef CHORDAL_LISTING_H
 #define CHORDAL_LISTING_H
 
+#include "instructions.h"
 #include "weigh.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/MC/MCInstPrinter.h"
@@ -12,28 +13,55 @@
 namespace chordal {
 
 // Where the instructions of a function come from that our allocation is applied to: the instruction of the imported function, or
-// ~edit. It has to watch from then on: the memory of a removed instruction is that of a new one.
+// ~edit.
 class Origins : public llvm::MachineFunction::Delegate {
 public:
-  explicit Origins(llvm::MachineFunction &MF) : MF(MF) { MF.setDelegate(this); }
-  Origins(const Origins &) = delete;
-  ~Origins() { MF.resetDelegate(this); }
+  // Watches a function while our allocation is applied to it. (A function has only one delegate, and passes of LLVM have theirs.)
+  class Watch {
+  public:
+    Watch(Origins *Of, llvm::MachineFunction &MF) : Of(Of), MF(MF) {
+      if (Of)
+        MF.setDelegate(Of);
+    }
+    Watch(const Watch &) = delete;
+    ~Watch() {
+      if (Of)
+        MF.resetDelegate(Of);
+    }
 
-  void set(const llvm::MachineInstr &MI, int32_t Source) { Of[&MI] = Source; }
+  private:
+    Origins *Of;
+    llvm::MachineFunction &MF;
+  };
+
+  void set(const llvm::MachineInstr &MI, int32_t Source) { Of[&MI] = {Source, 0}; }
+
+  // From now on, instructions are recognised by their memory, as long as they have the same opcodes: later passes remove some, and
+  // make others of their memory.
+  void settle() {
+    for (auto &[MI, Known] : Of)
+      Known.Opcode = MI->getOpcode();
+  }
+
   int32_t of(const llvm::MachineInstr &MI) const {
     auto Found = Of.find(&MI);
-    return Found == Of.end() ? INT32_MIN : Found->second;
+    bool IsKnown = Found != Of.end() && Found->second.Opcode == MI.getOpcode() && !belongsToFrame(MI);
+    return IsKnown ? Found->second.Source : INT32_MIN;
   }
 
   // Where new instructions come from.
   int32_t Current = INT32_MIN;
 
 private:
-  void MF_HandleInsertion(llvm::MachineInstr &MI) override { Of[&MI] = Current; }
+  struct Origin {
+    int32_t Source;
+    unsigned Opcode;
+  };
+
+  void MF_HandleInsertion(llvm::MachineInstr &MI) override { set(MI, Current); }
   void MF_HandleRemoval(llvm::MachineInstr &MI) override { Of.erase(&MI); }
 
-  llvm::MachineFunction &MF;
-  llvm::DenseMap<const llvm::MachineInstr *, int32_t> Of;
+  llvm::DenseMap<const llvm::MachineInstr *, Origin> Of;
 };
 
 // A function after its prologue was inserted, as flat arrays.

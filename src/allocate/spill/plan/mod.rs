@@ -126,9 +126,8 @@ pub struct Plan {
 /// The price of a register at one place, which every value that is in one there pays.
 #[derive(Clone, Debug)]
 pub struct Price {
-    pub block: Block,
-    /// The instruction of the imported function at which registers are short; `None` for the block's head or its end.
-    pub inst: Option<Inst>,
+    /// In the imported function: the instruction at which registers are short, or before which, or the block's end.
+    pub at: Point,
     /// The registers that values compete for there.
     pub registers: RegSet,
     /// In executions, at the weights of [`crate::allocate::cost`].

@@ -83,7 +83,7 @@ use crate::allocate::spill::splitting::guide::{Labelled, Labels};
 use crate::allocate::spill::splitting::in_memory_anyway;
 use crate::allocate::spill::splitting::walk::{Ahead, walk};
 use crate::analysis::Untouched;
-use crate::machine::{Block, Inst, Value};
+use crate::machine::{Block, Inst, Point, Value};
 use callee_saved::CalleeSaved;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use excess_pressure::{BlockExcess, ExcessPressure};
@@ -233,12 +233,22 @@ fn prices(problem: &Problem, sites: &[(usize, Site)], multipliers: &[i64]) -> Ve
     let function = &problem.conventional.function;
     let priced = sites.iter().zip(multipliers).filter(|&(_, &multiplier)| multiplier > 0);
     let price = |(&(set, (block, inst)), &multiplier): (&(usize, Site), &i64)| {
-        // Code that a phase has inserted stands in front of the next instruction of the program.
-        let from = inst.map(|inst| (inst.as_u32()..function.blocks[block].insts.end).map(Inst::from_u32));
-        let inst = from.and_then(|mut insts| insts.find_map(|inst| function.insts[inst].origin.expand()));
-        Price { block, inst, registers: problem.limits.registers(set), price: problem.units.executions(multiplier) }
+        let at = imported_point(problem, block, inst);
+        Price { at, registers: problem.limits.registers(set), price: problem.units.executions(multiplier) }
     };
     priced.map(price).collect()
+}
+
+/// The point of the imported function that an instruction or a block's head is at. Code that a phase has inserted stands in front of
+/// the next instruction of the program.
+fn imported_point(problem: &Problem, block: Block, inst: Option<Inst>) -> Point {
+    let function = &problem.conventional.function;
+    let Some(inst) = inst else { return Point { block, index: 0 } };
+    let mut behind = (inst.as_u32()..function.blocks[block].insts.end).map(Inst::from_u32);
+    let origins = || function.block_insts(block).filter_map(|inst| function.insts[inst].origin.expand());
+    let (first, count) = (origins().map(Inst::as_u32).min().unwrap_or_default(), origins().count() as u32);
+    let origin = behind.find_map(|inst| function.insts[inst].origin.expand());
+    Point { block, index: origin.map_or(count, |origin| origin.as_u32() - first) }
 }
 
 /// How long to go on: the stages of [`tuning::stages`], for this function.
