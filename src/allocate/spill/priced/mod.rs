@@ -230,7 +230,6 @@ fn solve(thoroughness: Thoroughness, problem: &Problem, set: &SpillSet, ahead: &
 
 /// The multipliers that are not zero, where they are in the imported function.
 fn prices(problem: &Problem, sites: &[(usize, Site)], multipliers: &[i64]) -> Vec<Price> {
-    let function = &problem.conventional.function;
     let priced = sites.iter().zip(multipliers).filter(|&(_, &multiplier)| multiplier > 0);
     let price = |(&(set, (block, inst)), &multiplier): (&(usize, Site), &i64)| {
         let at = imported_point(problem, block, inst);
