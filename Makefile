@@ -3,7 +3,7 @@ CARGO ?= cargo
 PREFIX ?= $(HOME)/.local
 TO = $(DESTDIR)$(PREFIX)
 
-.PHONY: conventions csmith deb fuzz fuzz-input fuzz-targets limits llvm-tests packages-test help setup demo install uninstall test optimal test-optimal bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
+.PHONY: conventions csmith deb fuzz fuzz-input fuzz-targets limits llvm-tests packages-test help setup demo install uninstall test optimal page test-optimal test-page bench bench-destruction bench-join-sets fmt lint corpus corpus-test corpus-matrix executed regress baseline paper
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -50,6 +50,19 @@ test-optimal: ## lints and all tests of that build
 	@scripts/setup cmake
 	$(CARGO) clippy --all-targets --features optimal -- -D warnings
 	$(CARGO) test --features optimal
+
+page/node_modules: page/package-lock.json
+	@command -v npm >/dev/null || scripts/setup npm
+	cd page && npm ci --no-audit --no-fund --ignore-scripts
+	touch $@
+
+page: page/node_modules ## bundle the page of `chordal explain` anew, after a change below page/
+	cd page && npm run --silent build
+
+test-page: page/node_modules ## test that page in Chromium
+	@scripts/setup chromium
+	$(CARGO) build --release
+	cd page && npm test
 
 bench: setup ## time allocation of SQLite against the LLVM passes it replaces
 	PROGRAMS=sqlite CONFIGS=x86-64 scripts/corpus

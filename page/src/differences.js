@@ -36,7 +36,7 @@ export function differences(model, select) {
   };
   section.append(
     element('p.faint', {}, `Blocks in which ${model.allocation.allocator} costs more (+) or less (−) than ${allocator}, whose costs are in parentheses.`),
-    element('div.scroll', { tabindex: '0', role: 'region', 'aria-label': 'Differences by block' }, table(['block', 'difference', 'parts', ''], shown.map(line))),
+    element('div.scroll', { tabindex: '0', role: 'region', 'aria-label': 'Differences by block' }, table(['block', 'difference', 'parts', 'codes'], shown.map(line))),
   );
   if (rows.length > shown.length) section.append(element('p.faint', {}, `And ${rows.length - shown.length} more blocks, which differ less.`));
 

@@ -33,7 +33,7 @@ export class SourceView {
     const made = element(
       rows.length ? 'button.sline' : 'div.sline',
       rows.length
-        ? { type: 'button', title: said, 'aria-label': `Line ${number}: ${text.trim()}. ${said}`, onclick: () => select({ row: rows[0], line: [source, number] }) }
+        ? { type: 'button', title: said, onclick: () => select({ row: rows[0], line: [source, number] }) }
         : {},
       element('span.faint.number', {}, String(number)),
       element('span.cost', rows.length ? { style: `background:${heatColour(model.heat(frequency))};color:#14171b` } : {}, amount ? cost(amount) : ''),

@@ -36,7 +36,7 @@ export function verdict(model, select) {
       element(
         'table.bars',
         {},
-        element('thead', {}, element('tr', {}, header.map((name, at) => element(at > 1 ? 'th.number' : 'th', { scope: 'col' }, name)))),
+        element('thead', {}, element('tr', {}, header.map((name, at) => (name ? element(at > 1 ? 'th.number' : 'th', { scope: 'col' }, name) : element('td'))))),
         element('tbody', {}, parts.map(row), total),
       ),
     );

@@ -77,14 +77,20 @@ function ofValue(model, value, selection, select) {
     if (!rows.length) return [];
     rows.sort((a, b) => (model.rows[b].cost ?? 0) - (model.rows[a].cost ?? 0));
     const line = (index) => [link(String(index), () => select({ value: selection.value, row: index })), PART_NAMES[model.rows[index].part], cost(model.rows[index].cost ?? 0), element('span.mono', {}, cut(model.rows[index].text))];
-    return [element('h3', {}, 'What it takes'), table(['row', '', 'cost', ''], rows.slice(0, 12).map(line))];
+    return [element('h3', {}, 'What it takes'), table(['row', 'what', 'cost', 'instruction'], rows.slice(0, 12).map(line))];
   }
 
   function onTheWay() {
-    const away = value.pieces.filter((piece) => !piece.registers.length);
+    const isAway = (piece) => !piece.registers.length;
+    const away = value.pieces.filter(isAway);
     const spans = away.length ? away : value.pieces;
-    const within = (row) => spans.some((piece) => piece.rows[0] <= row && row < piece.rows[1]);
-    const found = model.allocation.prices.filter((price) => price.bank === value.bank && within(price.row));
+    const pricesIn = (spans) => {
+      const within = (row) => spans.some((piece) => piece.rows[0] <= row && row < piece.rows[1]);
+      return model.allocation.prices.filter((price) => price.bank === value.bank && within(price.row));
+    };
+    // Where no register has a price on its own way, one has on that of the variable.
+    let found = pricesIn(spans);
+    if (!found.length && value.why) found = pricesIn(web.flatMap((other) => other.pieces.filter(isAway)));
     const bank = model.banks[value.bank];
     const crowded = [];
     for (const piece of spans) for (let row = piece.rows[0]; row < piece.rows[1]; row++) if (bank.live[row] > bank.supply[row]) crowded.push(row);
@@ -92,7 +98,7 @@ function ofValue(model, value, selection, select) {
     const list = [];
     if (crowded.length) {
       const row = (at) => [link(String(at), () => select({ value: selection.value, row: at })), `${bank.live[at]} / ${bank.supply[at]}`, element('span.mono', {}, cut(model.rows[at].text))];
-      list.push(element('h3', {}, 'Where registers are short on its way'), element('p.faint', {}, `${crowded.length} rows; values that meet / ${bank.name} registers`), table(['row', 'values / registers', ''], crowded.slice(0, 5).map(row)));
+      list.push(element('h3', {}, 'Where registers are short on its way'), element('p.faint', {}, `${crowded.length} rows; values that meet / ${bank.name} registers`), table(['row', 'values / registers', 'instruction'], crowded.slice(0, 5).map(row)));
     }
     const priced = found.find((price) => price.competitors.length);
     list.push(...prices(model, priced ? [priced] : [], selection.value, select));

@@ -151,7 +151,15 @@ impl<'a> Explained<'a> {
         let other = other.map_err(Failure::usage)?;
         llvm::die_with_prefix(&format!("chordal: error: {name}: "));
         let source = llvm::Source::read(&arguments.input).with_context(|| name.clone())?;
-        let parse = || Module::parse(&source).with_context(|| name.clone());
+        let parse = || {
+            let mut module = Module::parse(&source).with_context(|| name.clone())?;
+            if let Some(function) = &arguments.function
+                && !module.keep_only(function)
+            {
+                return Err(anyhow!("{name}: no function is called {}", printable(function)));
+            }
+            Ok(module)
+        };
         let first = parse()?;
         let (target, triple) = (first.target(), first.triple());
         let registers = arguments.allocation.registers.resolve(target);

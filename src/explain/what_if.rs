@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// How many loops are tried.
 const LOOPS: usize = 3;
 
+/// What saves less than this part of the cost is left out.
+const LEAST: f64 = 1e-3;
+
 /// Where there is one more register: in these blocks, or everywhere.
 struct Question {
     bank: Bank,
@@ -39,7 +42,7 @@ pub fn what_if(function: &Function, overlay: &Overlay, allocator: &dyn Allocate,
         .iter()
         .zip(answers)
         .filter_map(|(question, with)| {
-            let with = with.filter(|&with| with < cost)?;
+            let with = with.filter(|&with| cost - with > LEAST * cost)?;
             Some(Counterfactual {
                 bank: question.bank.index(),
                 loop_header: question.region.as_ref().map(|(header, _)| header.to_string()),

@@ -38,16 +38,15 @@ fn reason((cost, rent): (f64, f64), away: &[&Piece], bank: &Bank, prices: &[Opti
         let (live, supply) = (bank.live[row], bank.supply[row]);
         format!("{live} values meet, for {supply} {} registers", bank.name)
     };
-    match (dearest, crowded) {
-        (Some(row), _) => format!(
-            "{}, {}. Where this variable is in none, one would cost it {rent:.3}, by what registers are worth to others; being in memory \
-             costs it {cost:.3}.",
-            capitalised(&at(row)),
-            count(row)
+    let short = dearest.or(crowded).map(|row| format!("{}, {}. ", capitalised(&at(row)), count(row))).unwrap_or_default();
+    let reason = match rent > 0.0 {
+        true => format!(
+            "Where this variable is in no register, one would cost it {rent:.3}, by what registers are worth to others; being in \
+             memory costs it {cost:.3}."
         ),
-        (None, Some(row)) => format!("{}, {}. {rule}", capitalised(&at(row)), count(row)),
-        (None, None) => rule.to_owned(),
-    }
+        false => rule.to_owned(),
+    };
+    short + &reason
 }
 
 fn capitalised(text: &str) -> String {

@@ -383,6 +383,10 @@ typedef struct {
 // why not.
 void *ch_read(void *context, ChStr name, ChStr bytes, const ChReader *reader);
 
+// Leaves only one function's code in a module (an LLVMModuleRef): what else it defines, it only declares afterwards. Returns a bool: no
+// if the module does not define the function.
+uint32_t ch_keep_only(void *module, ChStr function);
+
 // Generates code for a module (an LLVMModuleRef), which is of no use afterwards. Returns 0, or 1 after calling `error`.
 int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callbacks);
 

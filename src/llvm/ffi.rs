@@ -475,6 +475,7 @@ pub struct Reader {
 
 unsafe extern "C" {
     pub fn ch_read(context: *mut c_void, name: Str, bytes: Str, reader: *const Reader) -> *mut c_void;
+    pub fn ch_keep_only(module: *mut c_void, function: Str) -> u32;
     pub fn ch_codegen(module: *mut c_void, options: *const Options, callbacks: *const Callbacks) -> i32;
     pub fn ch_sizes(module: *mut c_void, relocation: u32, assembly: Str, callbacks: *const Callbacks) -> i32;
     pub fn ch_join(host: *const Host);

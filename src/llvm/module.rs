@@ -182,6 +182,12 @@ impl<'s> Module<'s> {
         self.module.get_functions().filter(|function| function.count_basic_blocks() > 0)
     }
 
+    /// Leaves only one function's code. What is generated for it stays the same. Answers whether the module defines the function.
+    pub fn keep_only(&mut self, function: &str) -> bool {
+        // SAFETY: the module and the name are alive during the call.
+        unsafe { ffi::ch_keep_only(self.as_mut_ptr(), ffi::Str::new(function.as_bytes())) != 0 }
+    }
+
     pub(super) fn as_mut_ptr(&self) -> *mut c_void {
         self.module.as_mut_ptr().cast()
     }

@@ -11,6 +11,8 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Transforms/IPO/ExtractGV.h"
 
 using namespace llvm;
 
@@ -86,4 +88,16 @@ void *ch_read(void *context, ChStr name, ChStr bytes, const ChReader *reader) {
   else if (verified(*M, *reader))
     return M.release();
   return nullptr;
+}
+
+uint32_t ch_keep_only(void *module, ChStr function) {
+  Module &M = *reinterpret_cast<Module *>(module);
+  Function *F = M.getFunction(StringRef(function.data, function.size));
+  if (!F || F->isDeclaration())
+    return false;
+  std::vector<GlobalValue *> Kept = {F};
+  ModuleAnalysisManager Analyses;
+  // (The code of a copy from a constant depends on the constant.)
+  ExtractGVPass(Kept, /*deleteS=*/false, /*keepConstInit=*/true).run(M, Analyses);
+  return true;
 }
