@@ -44,6 +44,7 @@ const BRIDGE: &[&str] = &[
     "count",
     "weigh",
     "listing",
+    "remarks",
     "fallback",
     "wrap",
     "stock",

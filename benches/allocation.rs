@@ -85,6 +85,7 @@ fn compile(source: &Source, allocator: &Configured, pace: Pace) -> Result<(Count
         sizes: false,
         pace,
         list: false,
+        remarks: false,
         progress: &|_| (),
     };
     let Compiled { functions, .. } = llvm::compile(module, &options)?;

@@ -444,6 +444,7 @@ fn functions(program: &Program, flags: &str) -> Vec<Function> {
         sizes: false,
         pace: Pace::InTurn,
         list: false,
+        remarks: false,
         progress: &|_| (),
     };
     compile(Module::parse(&source).expect("clang wrote it"), &options).expect_err("nothing is allocated");

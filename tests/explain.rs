@@ -40,6 +40,7 @@ fn compiled(source: &Source, allocator: Allocator<'_>, registers: &str) -> Compi
         sizes: false,
         pace: Pace::default(),
         list: true,
+        remarks: false,
         progress: &|_| (),
     };
     llvm::compile(module, &options).expect("it compiles")

@@ -31,6 +31,7 @@ fn compiled(source: &Source, allocator: Allocator) -> Result<(), String> {
         sizes: false,
         pace: Pace::InTurn,
         list: false,
+        remarks: false,
         progress: &|_| (),
     };
     compile(module, &options).map(|_| ()).map_err(|error| error.to_string())

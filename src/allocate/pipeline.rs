@@ -29,6 +29,7 @@ use crate::analysis::{Dominators, GraphSizes, Interference, Liveness, Order, Pin
 use crate::check;
 use crate::machine::{Block, ClassInfo, Edit, Function, Overlay, RegSet, Value};
 use cranelift_entity::SecondaryMap;
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 /// An allocator: it allocates registers of functions, each function for itself, on any thread.
@@ -42,6 +43,11 @@ pub trait Allocate: Sync {
     /// The sizes of a function's interference graphs before spilling, for the statistics. No phase builds these graphs. An
     /// allocator without such a point returns the default.
     fn graphs(&self, function: &Function) -> GraphSizes;
+
+    /// How it chooses what is in memory, as a sentence or two, for explanations.
+    fn rule(&self) -> Cow<'static, str> {
+        "This allocator does not say how it chooses what is in memory.".into()
+    }
 }
 
 /// The allocators that come with chordal.
@@ -67,6 +73,20 @@ impl Allocate for Strategy {
         match self {
             Strategy::Phases(preset) => sizes_before_spilling(function, preset),
             Strategy::Regalloc2(_) => GraphSizes::default(),
+        }
+    }
+
+    fn rule(&self) -> Cow<'static, str> {
+        match self {
+            Strategy::Phases(preset) => match preset.assignment.spilling() {
+                Some(spilling) => format!("What is spilled (`--spill {}`): {}.", spilling.name, spilling.about).into(),
+                None => "What finds no register when registers are assigned is spilled, unless it weighs more than others.".into(),
+            },
+            Strategy::Regalloc2(Algorithm::Backtracking) => {
+                "regalloc2 evicts bundles of live ranges that weigh less, splits those that do not fit, and spills the smallest parts."
+                    .into()
+            }
+            Strategy::Regalloc2(Algorithm::Fast) => "regalloc2's fast allocator keeps values in memory between blocks.".into(),
         }
     }
 }

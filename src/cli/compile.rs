@@ -68,6 +68,12 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE|-")]
     stats: Option<PathBuf>,
 
+    /// Write remarks about what allocation has left in memory (LLVM's YAML, for llvm-remarkutil and opt-viewer); `-` is standard output
+    ///
+    /// One for each value in memory, with what it costs, where, and the allocator's rule; sums for each function and loop.
+    #[arg(long, value_name = "FILE|-")]
+    remarks: Option<PathBuf>,
+
     /// Leave times out of the statistics, so that equal runs give equal bytes
     #[arg(long, requires = "stats")]
     no_times: bool,
@@ -222,7 +228,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let source = source.with_context(|| name.clone())?;
     let module = Module::parse(&source).with_context(|| name.clone())?;
     // Only now complain about outputs: if the input is not a module at all, that is the better message.
-    let (output, stats) = destinations?;
+    let Destinations { output, stats, remarks } = destinations?;
     let registers = arguments.allocation.registers.resolve(module.target());
     let registers = registers.map_err(|error| Failure::Usage(format!("invalid value for '--registers': {error}")))?;
     let triple = module.triple();
@@ -244,6 +250,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         // Times are those of one function, and memory too, only if no other function is being compiled meanwhile.
         pace: if measured { Pace::InTurn } else { arguments.limits.pace() },
         list: false,
+        remarks: remarks.is_some(),
         progress: &|function| progress.step(function),
     };
     let compiled = llvm::compile(module, &options);
@@ -268,21 +275,28 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let time = (!arguments.no_times).then_some(compiled.time_ns);
     let stats = stats.map(|to| anyhow::Ok((to, statistics(subject, compiled.functions, time)?))).transpose()?;
     // Statistics come last, so that they are never newer than the result that they describe.
-    let results: Vec<_> = [(output, compiled.output)].into_iter().chain(stats).collect();
+    let remarks = remarks.map(|to| (to, compiled.remarks));
+    let results: Vec<_> = [(output, compiled.output)].into_iter().chain(remarks).chain(stats).collect();
     Ok(output::write_all(&results)?)
 }
 
-/// The destinations of the result and the statistics.
-fn destinations(arguments: &Arguments) -> Result<(Destination, Option<Destination>), Failure> {
-    let stats = arguments.stats.as_deref().map(Destination::new);
+/// Where results go.
+struct Destinations {
+    output: Destination,
+    stats: Option<Destination>,
+    remarks: Option<Destination>,
+}
+
+fn destinations(arguments: &Arguments) -> Result<Destinations, Failure> {
+    let [stats, remarks] = [&arguments.stats, &arguments.remarks].map(|path| path.as_deref().map(Destination::new));
     let output = match &arguments.output {
         Some(path) => Destination::new(path),
         None => beside(&arguments.input, arguments.emit),
     };
-    let outputs: Vec<_> =
-        [("the result", output.clone())].into_iter().chain(stats.clone().map(|stats| ("the statistics", stats))).collect();
+    let others = [stats.clone().map(|it| ("the statistics", it)), remarks.clone().map(|it| ("the remarks", it))];
+    let outputs: Vec<_> = [("the result", output.clone())].into_iter().chain(others.into_iter().flatten()).collect();
     keep_apart(&outputs, std::slice::from_ref(&arguments.input))?;
-    Ok((output, stats))
+    Ok(Destinations { output, stats, remarks })
 }
 
 /// The input with its extension replaced; standard output for standard input.

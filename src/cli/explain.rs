@@ -200,7 +200,7 @@ impl<'a> Explained<'a> {
                 allocator,
                 options: options::of(configured),
                 registers: self.registers.clone(),
-                rule: "",
+                rule: &configured.allocator(false, false).rule(),
                 fallback: function.fallback.clone(),
                 counts: &function.counts,
                 code: &compiled.codes[name],
@@ -277,6 +277,7 @@ fn compile(
         fallback: !arguments.allocation.no_fallback,
         sizes: false,
         pace: Pace::default(),
+        remarks: false,
         list: arguments.function.is_some() || arguments.format() == Format::Html,
         progress: &|_| (),
     };

@@ -336,7 +336,9 @@ typedef struct {
   size_t num_excluded;
   const ChStr *fallback;   // of LLVM's allocators but CH_FAST: functions that are left to LLVM's greedy allocator, with all registers
   size_t num_fallback;
-  uint32_t list; // report the code of allocated functions, and the variables that values are
+  uint32_t list;    // report the code of allocated functions, and the variables that values are
+  uint32_t remarks; // report LLVM's optimisation remarks about allocation
+  ChStr rule;       // how the allocator chooses what is in memory, for remarks
 } ChOptions;
 
 typedef struct {
@@ -368,6 +370,8 @@ typedef struct {
   void (*emit)(void *user, ChStr output);
   // Reports the code of an allocated function, if it was asked for.
   void (*listed)(void *user, ChStr function, const ChListing *listing);
+  // Takes the finished remarks, as YAML.
+  void (*remarks)(void *user, ChStr yaml);
 } ChCallbacks;
 
 // Messages about a module that is read: its bytes are invalid, LLVM's verifier rejects it, it is an index of ThinLTO (without

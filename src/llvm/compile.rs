@@ -10,6 +10,7 @@ use crate::allocate::failure::Failure;
 use crate::explain::listing::Code;
 use crate::measure::stats::Function;
 use object::{Object, ObjectSymbol, SymbolKind};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::thread;
@@ -42,6 +43,30 @@ pub enum Algorithm {
     /// It has a pipeline of its own, without live intervals: it cannot be held to a list of registers, LLVM's scheduler does not
     /// run before it, and no other allocator can stand in for it.
     Fast = ffi::Allocator::Fast as u32,
+}
+
+impl Allocator<'_> {
+    /// How it chooses what is in memory, as a sentence or two.
+    pub fn rule(&self) -> Cow<'static, str> {
+        match self {
+            Allocator::Ours(ours) => ours.allocator.rule(),
+            Allocator::Llvm(Stock { algorithm, .. }) => algorithm.rule().into(),
+        }
+    }
+}
+
+impl Algorithm {
+    fn rule(self) -> &'static str {
+        match self {
+            Algorithm::Greedy => {
+                "LLVM's greedy allocator evicts live ranges of less weight; what finds no register is split around the blocks \
+                 where one is free, and what is left is spilled."
+            }
+            Algorithm::Basic => "LLVM's basic allocator assigns by weight, and spills the lightest that are in the way.",
+            Algorithm::Pbqp => "LLVM's PBQP allocator spills where that is cheapest in the problem that it solves.",
+            Algorithm::Fast => "LLVM's fast allocator spills at the ends of blocks, and where an instruction needs the register.",
+        }
+    }
 }
 
 /// The form of the output.
@@ -117,6 +142,8 @@ pub struct CompileOptions<'o> {
     pub pace: Pace,
     /// Whether to report the code of each function, with what is known of how it came about ([`Compiled::codes`]).
     pub list: bool,
+    /// Whether to report LLVM's optimisation remarks about allocation ([`Compiled::remarks`]).
+    pub remarks: bool,
     /// It is told the name of each function when it is handed to an allocator outside of LLVM, and when it is done.
     pub progress: &'o dyn Fn(&str),
 }
@@ -133,6 +160,8 @@ pub struct Compiled {
     pub time_ns: u64,
     /// The code of functions by name, if it is reported.
     pub codes: HashMap<String, Code>,
+    /// LLVM's remarks as YAML, if they are reported.
+    pub remarks: Vec<u8>,
 }
 
 /// A warning of LLVM's, as one line.
@@ -214,8 +243,8 @@ pub fn compile(module: Module<'_>, options: &CompileOptions<'_>) -> Result<Compi
         enter_sizes(&sizes, &mut generated.functions);
     }
     warnings.append(&mut generated.warnings);
-    let Generated { output, functions, codes, .. } = generated;
-    Ok(Compiled { output, functions, warnings, time_ns, codes })
+    let Generated { output, functions, codes, remarks, .. } = generated;
+    Ok(Compiled { output, functions, warnings, time_ns, codes, remarks })
 }
 
 impl CompileOptions<'_> {
@@ -256,6 +285,7 @@ struct Generated {
     /// The functions that were not allocated. If there are any, the output is of no use.
     failures: Vec<Failed>,
     codes: HashMap<String, Code>,
+    remarks: Vec<u8>,
 }
 
 /// Runs the code generator once, and reports the functions that were not allocated. The module is of no use afterwards.
@@ -278,6 +308,7 @@ fn generate(
         Allocator::Ours(ours) => (ffi::Allocator::Ours as u32, false, ours.separate_saves),
         Allocator::Llvm(Stock { algorithm, schedule }) => (algorithm as u32, schedule, false),
     };
+    let rule = options.allocator.rule();
     let task = Task {
         workers,
         registers: options.registers.as_deref(),
@@ -306,6 +337,8 @@ fn generate(
         fallback: fallbacks.as_ptr(),
         num_fallback: fallbacks.len(),
         list: u32::from(options.list),
+        remarks: u32::from(options.remarks),
+        rule: ffi::Str::new(rule.as_bytes()),
     };
     let mut places = places::of(module.functions());
     let start = Instant::now();
@@ -324,8 +357,8 @@ fn generate(
     } else {
         sizes_of_text(module, options, &mut output)
     };
-    let (failures, codes) = (session.failures, session.codes);
-    Ok(Generated { output, functions, warnings, time_ns, sizes, failures, codes })
+    let Session { failures, codes, remarks, .. } = session;
+    Ok(Generated { output, functions, warnings, time_ns, sizes, failures, codes, remarks })
 }
 
 /// Turns LLVM's complaints into an error.
@@ -449,6 +482,7 @@ mod tests {
             sizes: false,
             pace,
             list: false,
+            remarks: false,
             progress: &|_| (),
         };
         compile(Module::parse(&source).expect("the module is valid"), &options)

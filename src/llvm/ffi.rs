@@ -437,6 +437,8 @@ pub struct Options {
     pub fallback: *const Str,
     pub num_fallback: usize,
     pub list: u32,
+    pub remarks: u32,
+    pub rule: Str,
 }
 
 #[repr(C)]
@@ -455,6 +457,7 @@ pub struct Callbacks {
     pub size: extern "C" fn(*mut c_void, Str, u64),
     pub emit: extern "C" fn(*mut c_void, Str),
     pub listed: extern "C" fn(*mut c_void, Str, *const Listing),
+    pub remarks: extern "C" fn(*mut c_void, Str),
 }
 
 pub type Report = extern "C" fn(*mut c_void, u32, Str);

@@ -12,6 +12,7 @@ use super::session::{Session, Task};
 use crate::allocate::failure::{Failure, guarded};
 use crate::measure::stats::{Function, Place};
 use inkwell::module::Module;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -119,6 +120,7 @@ struct Guest {
     registers: Option<&'static [String]>,
     /// The registers that LLVM's allocator may not use.
     excluded: Vec<ffi::Str>,
+    rule: Cow<'static, str>,
     statistics: bool,
     identifier: String,
     source: String,
@@ -160,6 +162,7 @@ impl Guest {
         let guest = Box::new(Guest {
             session,
             excluded: compile::excluded(registers, target),
+            rule: how.allocator.rule(),
             triple,
             registers,
             statistics: how.statistics,
@@ -176,6 +179,7 @@ impl Guest {
             verify: how.verify.into(),
             excluded: guest.excluded.as_ptr(),
             num_excluded: guest.excluded.len(),
+            rule: ffi::Str::new(guest.rule.as_bytes()),
             ..nobody()
         };
         Ok((guest, options))

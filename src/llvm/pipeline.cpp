@@ -2,6 +2,7 @@
 #include "pipeline.h"
 #include "allocation.h"
 #include "count.h"
+#include "remarks.h"
 #include "stock.h"
 #include "target_machine.h"
 #include "wrap.h"
@@ -14,6 +15,7 @@
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMRemarkStreamer.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/InitializePasses.h"
@@ -55,6 +57,12 @@ public:
   }
   bool runOnMachineFunction(MachineFunction &MF) override {
     R.Weights = R.Selected.front().weigh(MF);
+    if (wantsRemarks(MF)) {
+      bool IsLeft = R.fallsBack(MF);
+      StringRef Rule(R.Options.rule.data, R.Options.rule.size);
+      remark(MF, R.Selected.front(), IsLeft ? "The function was left to LLVM's greedy allocator." : Rule,
+             /*Sums=*/R.Options.allocator != CH_GREEDY && !IsLeft);
+    }
     if (!R.Options.list)
       return false;
     Listing Code(MF, R.Selected.front(), R.Origin.get());
@@ -239,12 +247,21 @@ int ch_codegen(void *module, const ChOptions *options, const ChCallbacks *callba
   } else {
     R.error(Error);
   }
+  std::string Remarks;
+  raw_string_ostream RemarkStream(Remarks);
+  if (options->remarks)
+    if (llvm::Error Failure = setupLLVMOptimizationRemarks(M.getContext(), RemarkStream, "regalloc", "yaml", /*RemarksWithHotness=*/false))
+      R.error(toString(std::move(Failure)));
   if (!R.Errors && !generate(M, *TM, R, Out))
     R.error("LLVM cannot generate code for this target");
+  if (options->remarks)
+    finalizeLLVMOptimizationRemarks(M.getContext());
   M.getContext().setDiagnosticHandlerCallBack(nullptr, nullptr);
   if (R.Errors)
     return 1;
   callbacks->emit(callbacks->user, {Output.data(), Output.size()});
+  if (options->remarks)
+    callbacks->remarks(callbacks->user, str(RemarkStream.str()));
   return 0;
 }
 

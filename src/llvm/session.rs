@@ -95,6 +95,8 @@ pub struct Session<'o> {
     pub codes: HashMap<String, Code>,
     /// The assembly or object file.
     pub output: Vec<u8>,
+    /// LLVM's remarks, as YAML.
+    pub remarks: Vec<u8>,
 }
 
 impl<'o> Session<'o> {
@@ -115,6 +117,7 @@ impl<'o> Session<'o> {
             sizes: HashMap::new(),
             codes: HashMap::new(),
             output: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 
@@ -135,6 +138,7 @@ impl<'o> Session<'o> {
             size,
             emit,
             listed,
+            remarks,
         }
     }
 
@@ -415,6 +419,11 @@ extern "C" fn listed(user: *mut c_void, function: ffi::Str, flat: *const ffi::Li
         Ok(listing) => session.codes.entry(name).or_default().listing = listing,
         Err(unknown) => session.errors.push(format!("this is a bug in chordal: {unknown}")),
     }
+}
+
+extern "C" fn remarks(user: *mut c_void, yaml: ffi::Str) {
+    // SAFETY: as in `import`.
+    unsafe { session(user).remarks = yaml.bytes().to_vec() }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod paper;
 mod reading;
 mod records;
 mod regress;
+mod remarks;
 mod rust;
 mod scripts;
 mod sizes;
