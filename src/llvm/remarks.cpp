@@ -66,20 +66,27 @@ struct SpilledValue {
   const MachineInstr *First = nullptr, *DearestAt = nullptr;
 };
 
-// The place in the source of what allocation has inserted: that of the next instruction, or of the one before.
+// The place in the source of a function.
+DebugLoc placeOf(const MachineFunction &MF) {
+  const DISubprogram *Place = MF.getFunction().getSubprogram();
+  if (!Place)
+    return {};
+  return DILocation::get(Place->getContext(), Place->getLine(), 1, const_cast<DISubprogram *>(Place));
+}
+
+template <typename Iterator> DebugLoc firstPlace(Iterator At, Iterator End) {
+  At = std::find_if(At, End, [](const MachineInstr &MI) { return MI.getDebugLoc() && !MI.isDebugInstr(); });
+  return At == End ? DebugLoc() : At->getDebugLoc();
+}
+
+// The place of what allocation has inserted: a store belongs to what is before it, a reload to what follows; else to the function.
 DebugLoc placeOf(const MachineInstr &MI) {
-  if (MI.getDebugLoc())
-    return MI.getDebugLoc();
   const MachineBasicBlock &MBB = *MI.getParent();
-  bool IsStore = MI.mayStore() && !MI.mayLoad();
-  if (!IsStore)
-    for (auto At = std::next(MI.getIterator()); At != MBB.end(); ++At)
-      if (At->getDebugLoc() && !At->isDebugInstr())
-        return At->getDebugLoc();
-  for (auto At = MI.getReverseIterator(); At != MBB.rend(); ++At)
-    if (At->getDebugLoc() && !At->isDebugInstr())
-      return At->getDebugLoc();
-  return {};
+  DebugLoc Before = firstPlace(MachineBasicBlock::const_reverse_iterator(MI), MBB.rend());
+  DebugLoc Behind = firstPlace(MachineBasicBlock::const_iterator(MI), MBB.end());
+  if (MI.mayStore() && !MI.mayLoad())
+    std::swap(Before, Behind);
+  return Behind ? Behind : Before ? Before : placeOf(*MBB.getParent());
 }
 
 class Remarker {
@@ -104,9 +111,7 @@ public:
       if (!OfLoop.isEmpty())
         say("LoopSpillReloadCopies", Loop->getStartLoc(), Loop->getHeader(), OfLoop, "generated in loop");
     }
-    const DISubprogram *Place = MF.getFunction().getSubprogram();
-    DebugLoc At = Place ? DILocation::get(Place->getContext(), Place->getLine(), 1, const_cast<DISubprogram *>(Place)) : nullptr;
-    say("SpillReloadCopies", At, &MF.front(), All, "generated in function");
+    say("SpillReloadCopies", placeOf(MF), &MF.front(), All, "generated in function");
   }
 
   void remarkValues(StringRef Rule) {
