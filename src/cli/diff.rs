@@ -8,7 +8,9 @@ use crate::measure::diff::load::{self, File};
 use crate::measure::diff::metric::{self, Metric};
 use crate::measure::diff::{Diff, Fate, Request};
 use crate::measure::report::annotations::annotations;
-use crate::measure::report::{Style, diff as report};
+use crate::measure::report::diff::Naming;
+use crate::measure::report::link::Link;
+use crate::measure::report::{Style, diff as report, diff_page};
 use crate::measure::stats;
 use crate::output::{self, Destination};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -36,6 +38,8 @@ Examples:
       what changed between two versions, or between two allocators
   chordal diff base.json new.json --metric spill.reloads --metric overhead --top 30
       only two metrics, and more of the functions that changed
+  chordal diff base.json new.json --format html --link 'explained/{function}.html' -o diff.html
+      a page, from which functions link to those of `chordal explain new.bc -o explained`
   chordal diff base.json new.json --fail-above 1 --format github
       in a workflow: annotations, and failure if any total grew by more than 1 per cent
   chordal diff base.json new.json --fail-above 1 --fail-above static.moves=5%+10
@@ -83,6 +87,13 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 
+    /// In Markdown and HTML, link functions to this address: with {function}, {file}, {line} or {module} in it
+    ///
+    /// For example `explained/{function}.html`, which is where `chordal explain NEW.bc -o explained` writes pages, or a forge's
+    /// address of `{file}#L{line}`.
+    #[arg(long, value_name = "ADDRESS")]
+    link: Option<Link>,
+
     /// Where the result goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
@@ -95,7 +106,10 @@ pub struct Arguments {
 enum Format {
     /// For a terminal
     Table,
+    /// For a comment on a change: also where functions are, and all metrics of each that moved
     Markdown,
+    /// A page for a browser, with the same
+    Html,
     /// For programs: chordal-diff/1
     Json,
     /// Annotations of a GitHub workflow
@@ -185,10 +199,11 @@ fn compare(base: &File, new: &File, request: &Request, named: &[&Metric]) -> Res
 }
 
 fn show(diff: &Diff, arguments: &Arguments) -> Result<String> {
-    let names = arguments.tables.names();
+    let naming = Naming { names: arguments.tables.names(), top: arguments.top, link: arguments.link.as_ref() };
     Ok(match arguments.format {
-        Format::Table => report::tables(diff, plain(&Destination::new(&arguments.output)), names, arguments.top),
-        Format::Markdown => report::tables(diff, Style::Markdown, names, arguments.top),
+        Format::Table => report::tables(diff, plain(&Destination::new(&arguments.output)), &naming),
+        Format::Markdown => report::tables(diff, Style::Markdown, &naming),
+        Format::Html => diff_page::page(diff, &naming),
         Format::Json => serde_json::to_string_pretty(diff)? + "\n",
         Format::Github => annotations(diff, &sources()?),
     })

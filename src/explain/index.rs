@@ -1,6 +1,6 @@
 //! The functions of a module in which allocation costs most: where to begin to look.
 
-use crate::measure::report::{Cell, Style, Table};
+use crate::measure::report::{Cell, PAGE_STYLE, Style, Table};
 use crate::measure::stats::{Function, Place};
 use maud::{DOCTYPE, html};
 use serde::Serialize;
@@ -113,7 +113,7 @@ impl Index {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     title { (title) }
-                    style { (maud::PreEscaped(STYLE)) }
+                    style { (maud::PreEscaped(PAGE_STYLE)) }
                 }
                 body {
                     main {
@@ -147,12 +147,3 @@ impl Index {
         page.into_string()
     }
 }
-
-const STYLE: &str = "
-:root { color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.4; }
-main { max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { padding: 0.3rem 0.6rem; text-align: left; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); }
-tbody th { font-family: ui-monospace, monospace; font-weight: normal; }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
-";

@@ -1,5 +1,6 @@
 //! Writes a difference of two files of statistics as tables.
 
+use super::link::Link;
 use super::names::Names;
 use super::table::{Cell, Style, Table};
 use crate::measure::diff::quantity::Quantity;
@@ -19,7 +20,7 @@ impl From<Quantity> for Cell {
 pub const NOT_ANY_MORE: &str = "Not allocated any more";
 
 /// The kinds of items that were left out, most important first.
-const LEFT_OUT: [(Fate, &str); 5] = [
+pub const LEFT_OUT: [(Fate, &str); 5] = [
     (Fate::Lost, NOT_ANY_MORE),
     (Fate::Gained, "Allocated now"),
     (Fate::Neither, "Not allocated in either"),
@@ -27,31 +28,55 @@ const LEFT_OUT: [(Fate, &str); 5] = [
     (Fate::Appeared, "Appeared"),
 ];
 
-/// The whole difference, for people. Of the items that were left out, at most `top` of each kind are named.
-pub fn tables(diff: &Diff, style: Style, names: Names, top: usize) -> String {
+/// How items are named, how many of each kind, and where their names link to.
+pub struct Naming<'l> {
+    pub names: Names,
+    pub top: usize,
+    pub link: Option<&'l Link>,
+}
+
+/// The whole difference, for people. Of the items that were left out, at most so many of each kind are named.
+pub fn tables(diff: &Diff, style: Style, naming: &Naming<'_>) -> String {
     let mut text = match style {
         Style::Markdown => format!("### {}\n", title(diff)),
         _ => format!("{}\n", title(diff)),
     };
+    if style == Style::Markdown {
+        headline(diff).into_iter().for_each(|headline| text += &format!("\n**{headline}**\n\n"));
+    }
     if let [group] = &diff.groups[..] {
         let _ = writeln!(text, "{}", group.label());
     }
     section(&mut text, style, "", &totals(diff));
-    section(&mut text, style, "Hurt most", &changes(&diff.hurt, style, names));
-    section(&mut text, style, "Helped most", &changes(&diff.helped, style, names));
+    section(&mut text, style, "Hurt most", &changes(&diff.hurt, style, naming));
+    section(&mut text, style, "Helped most", &changes(&diff.helped, style, naming));
     for (fate, heading) in LEFT_OUT {
         let all: Vec<_> = diff.fated(fate).collect();
         let heading = format!("{heading}: {}", all.len());
-        section(&mut text, style, &heading, &left_out(&all[..all.len().min(top)], style, names));
-        if all.len() > top {
-            let _ = writeln!(text, "and {} more", all.len() - top);
+        section(&mut text, style, &heading, &left_out(&all[..all.len().min(naming.top)], style, naming));
+        if all.len() > naming.top {
+            let _ = writeln!(text, "and {} more", all.len() - naming.top);
         }
     }
     verdict(&mut text, diff, style);
     text
 }
 
-fn title(diff: &Diff) -> String {
+/// Whether it got better or worse, and by how much: by overhead if that is compared, else by the first metric.
+pub fn headline(diff: &Diff) -> Option<String> {
+    let totals = || diff.groups.iter().flat_map(|group| &group.metrics);
+    let total = totals().find(|total| total.metric == "overhead_share").or_else(|| totals().next())?;
+    let word = match total.change {
+        Some(change) if change < 0.0 => "Better",
+        Some(0.0) => "Equal",
+        _ => "Worse",
+    };
+    let change = total.change.filter(|&change| change != 0.0);
+    let change = change.map_or(String::new(), |change| format!(" ({:+.2}%)", 100.0 * change));
+    Some(format!("{word}: {} {} -> {}{change}", total.metric, total.base, total.new))
+}
+
+pub fn title(diff: &Diff) -> String {
     format!("{} -> {}", diff.base, diff.new)
 }
 
@@ -70,7 +95,7 @@ fn section(text: &mut String, style: Style, heading: &str, table: &Table) {
 }
 
 /// The totals; several groups need a column that tells them apart.
-fn totals(diff: &Diff) -> Table {
+pub fn totals(diff: &Diff) -> Table {
     let several = diff.groups.len() > 1;
     let group = several.then_some("run");
     let columns = ["metric", "base", "new", "change", "geomean", "helped", "hurt", "items"];
@@ -94,11 +119,14 @@ fn totals(diff: &Diff) -> Table {
     table
 }
 
-fn changes(changes: &[Change], style: Style, names: Names) -> Table {
+fn changes(changes: &[Change], style: Style, naming: &Naming<'_>) -> Table {
+    if style == Style::Markdown {
+        return moves(changes, naming);
+    }
     let mut table = Table::new(["item", "metric", "base", "new", "change", "of total"]);
     for change in changes {
         table.row([
-            code(&named(&change.item, names), style).into(),
+            named(&change.item, naming.names).into(),
             change.metric.as_str().into(),
             change.base.into(),
             change.new.into(),
@@ -109,24 +137,54 @@ fn changes(changes: &[Change], style: Style, names: Names) -> Table {
     table
 }
 
-fn left_out(left_out: &[&LeftOut], style: Style, names: Names) -> Table {
+/// What moved in each item, and where it is.
+fn moves(changes: &[Change], naming: &Naming<'_>) -> Table {
+    let mut table = Table::new(["item", "place", "moved", "of total"]);
+    for change in changes {
+        let place = place(&change.item).unwrap_or_default();
+        table.row([linked(&change.item, naming).into(), place.into(), moved(change).into(), Cell::Change(change.of_total)]);
+    }
+    table
+}
+
+/// Where an item is in the source.
+pub fn place(item: &Item) -> Option<String> {
+    item.place.as_ref().map(|place| format!("{}:{}", place.file, place.line))
+}
+
+/// All metrics of an item that moved.
+pub fn moved(change: &Change) -> String {
+    let first = [(&change.metric, change.base, change.new)].into_iter();
+    let all = first.chain(change.also.iter().map(|moved| (&moved.metric, moved.base, moved.new)));
+    all.map(|(metric, base, new)| format!("{metric} {base} -> {new}")).collect::<Vec<_>>().join(", ")
+}
+
+fn left_out(left_out: &[&LeftOut], style: Style, naming: &Naming<'_>) -> Table {
     let mut table = Table::new(["item", "base", "new"]);
     for left_out in left_out {
         let (base, new) = (left_out.base.to_string(), left_out.new.to_string());
-        table.row([code(&named(&left_out.item, names), style).into(), base.into(), new.into()]);
+        let name = match style {
+            Style::Markdown => linked(&left_out.item, naming),
+            _ => named(&left_out.item, naming.names),
+        };
+        table.row([name.into(), base.into(), new.into()]);
     }
     table
 }
 
 /// An item with its function's name as people read it.
-fn named(item: &Item, names: Names) -> String {
+pub fn named(item: &Item, names: Names) -> String {
     let function = item.function.as_deref().map(|function| names.of(function));
     Item { function, ..item.clone() }.to_string()
 }
 
-/// Quotes a name in Markdown, since functions' names are full of characters that it takes for emphasis.
-fn code(name: &str, style: Style) -> String {
-    if style == Style::Markdown { format!("`{name}`") } else { name.to_owned() }
+/// An item in Markdown: quoted, since functions' names are full of characters that it takes for emphasis, and linked.
+fn linked(item: &Item, naming: &Naming<'_>) -> String {
+    let name = format!("`{}`", named(item, naming.names));
+    match naming.link.and_then(|link| link.of(item)) {
+        Some(address) => format!("[{name}]({address})"),
+        None => name,
+    }
 }
 
 fn verdict(text: &mut String, diff: &Diff, style: Style) {

@@ -4,6 +4,7 @@ use super::names::shortened;
 use crate::output::printable;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, ContentArrangement, TableStyle};
+use maud::{Markup, html};
 use serde::{Serialize, Serializer};
 use std::ops::Range;
 use unicode_width::UnicodeWidthStr as _;
@@ -158,6 +159,21 @@ impl Table {
             Style::Terminal(width) => self.fitted(width),
             Style::Markdown => self.drawn(ASCII_MARKDOWN, (1, 1), |text| text.replace('|', "\\|")),
             Style::Csv => self.csv(),
+        }
+    }
+
+    /// The table as a part of a page.
+    pub fn html(&self) -> Markup {
+        let class = |column: usize| self.is_numeric(column).then_some("number");
+        html! {
+            table {
+                thead { tr { @for (column, name) in self.header.iter().enumerate() { th scope="col" class=[class(column)] { (name) } } } }
+                tbody {
+                    @for row in &self.rows {
+                        tr { @for (column, cell) in row.iter().enumerate() { td class=[class(column)] { (cell.shown()) } } }
+                    }
+                }
+            }
         }
     }
 
