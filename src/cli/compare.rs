@@ -11,11 +11,13 @@ use crate::measure::compare::worker::Request;
 use crate::measure::report::Style;
 use crate::measure::report::chart;
 use crate::measure::report::compare::{self as report, Comparison, Detail};
+use crate::measure::report::plots;
 use crate::output::{self, Destination};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use clap::{ArgAction, Args, ValueEnum};
 use indexmap::IndexSet;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -32,6 +34,8 @@ Examples:
       a long run of all modules in a folder, to be stopped and continued; once it is complete, another view of it takes no time
   chordal compare prog.bc --registers 8,all --chart prog.svg
       overhead and time of every allocator as a picture, too
+  chordal compare corpus --plot pictures --per function --format csv -o functions.csv
+      pictures, and every counter of every function for pandas: pd.read_csv('functions.csv')
   chordal compare a.bc --allocators spill-free --format lit -o ours.json
       results that compare.py of LLVM's test suite reads (compare.py -m regalloc.NumReloads ours.json theirs.json)
 
@@ -93,6 +97,10 @@ pub struct Arguments {
     #[arg(long, value_name = "SVG")]
     chart: Option<PathBuf>,
 
+    /// Also draw pictures (SVG) into this folder: overhead by part, time against overhead, differences function by function
+    #[arg(long, value_name = "DIR")]
+    plot: Option<PathBuf>,
+
     #[command(flatten)]
     tables: TableOptions,
 
@@ -146,9 +154,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let nothing = || anyhow!("{}: there is nothing to draw: no ratio to {baseline}", path.display());
         results.push((Destination::new(path), chart::comparison(&summary).ok_or_else(nothing)?.into_bytes()));
     }
+    if let Some(folder) = &arguments.plot {
+        results.extend(plotted(folder, &summary, &records)?);
+    }
     results.push((output, render(arguments, &summary, records)?.into_bytes()));
     output::write_all(&results)?;
     verdict
+}
+
+/// The pictures, as files of a folder.
+fn plotted(folder: &Path, summary: &Summary, records: &[Record]) -> anyhow::Result<Vec<(Destination, Vec<u8>)>> {
+    let plots = plots::plots(summary, &summary::functions(records, &summary.baseline));
+    if plots.is_empty() {
+        return Err(anyhow!("{}: there is nothing to draw: no module was compiled by all", folder.display()));
+    }
+    fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+    Ok(plots.into_iter().map(|plot| (Destination::new(&folder.join(plot.file)), plot.svg.into_bytes())).collect())
 }
 
 /// The requested allocators; by default all that are quick.

@@ -8,6 +8,7 @@ pub mod diff;
 pub mod diff_page;
 pub mod link;
 pub mod names;
+pub mod plots;
 mod table;
 pub mod workflow;
 
