@@ -199,13 +199,15 @@ fn compare(base: &File, new: &File, request: &Request, named: &[&Metric]) -> Res
 }
 
 fn show(diff: &Diff, arguments: &Arguments) -> Result<String> {
-    let naming = Naming { names: arguments.tables.names(), top: arguments.top, link: arguments.link.as_ref() };
+    let folder = sources()?;
+    let (names, top, link) = (arguments.tables.names(), arguments.top, arguments.link.as_ref());
+    let naming = Naming { names, top, link, folder: &folder };
     Ok(match arguments.format {
         Format::Table => report::tables(diff, plain(&Destination::new(&arguments.output)), &naming),
         Format::Markdown => report::tables(diff, Style::Markdown, &naming),
         Format::Html => diff_page::page(diff, &naming),
         Format::Json => serde_json::to_string_pretty(diff)? + "\n",
-        Format::Github => annotations(diff, &sources()?),
+        Format::Github => annotations(diff, &folder),
     })
 }
 

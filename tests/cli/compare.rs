@@ -263,3 +263,25 @@ fn a_chart_needs_something_to_draw_and_a_place_of_its_own() {
     assert_usage(&mut folder.chordal(&["compare", "p.bc", "--chart", "p.bc"]), "the chart would overwrite the input p.bc");
     assert_usage(&mut folder.chordal(&["compare", "p.bc", "--chart", "x", "-o", "x"]), "cannot go to the same place");
 }
+
+/// Pictures of everything that was compared; what cannot be drawn is left out.
+#[test]
+fn pictures() {
+    let folder = Folder::with_program(&["-O1"]);
+    let arguments = ["p.bc", "--allocators", "simple,spill-free,llvm-greedy", "--registers", "8,all", "--plot", "pictures"];
+    compare(&folder, &arguments);
+    let text = |name: &str| String::from_utf8(folder.read(&format!("pictures/{name}"))).expect("pictures are text");
+    for registers in ["8", "all"] {
+        let parts = text(&format!("parts-x86-64-{registers}.svg"));
+        for word in ["simple", "spill-free", "llvm-greedy", "reloads", "restores"] {
+            assert!(parts.contains(word), "{word}: {parts}");
+        }
+        assert!(text(&format!("time-x86-64-{registers}.svg")).contains("time of allocation by llvm-greedy"));
+        assert!(text(&format!("functions-x86-64-{registers}.svg")).contains("spill-free"));
+    }
+    let again = [&arguments[..6], &["again", "--no-times"]].concat();
+    compare(&folder, &again);
+    compare(&folder, &[&again[..6], &["more", "--no-times"]].concat());
+    assert_eq!(folder.read("again/parts-x86-64-all.svg"), folder.read("more/parts-x86-64-all.svg"));
+    assert!(!folder.path("again/time-x86-64-all.svg").exists());
+}

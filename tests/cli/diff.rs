@@ -74,6 +74,9 @@ drain  absent  allocated
 fn markdown() {
     let expected = "\
 ### base.json -> new.json
+
+**Better: static.loads 75 -> 73 (-2.67%)**
+
 spill-free, all registers, x86-64
 
 | metric       |  base |   new | change | geomean | helped | hurt | items |
@@ -83,9 +86,9 @@ spill-free, all registers, x86-64
 
 **Hurt most**
 
-| item   | metric   |  base |   new | change | of total |
-|--------|----------|-------|-------|--------|----------|
-| `push` | overhead | 46.50 | 64.00 | +37.6% |   +21.1% |
+| item   | place | moved                                          | of total |
+|--------|-------|------------------------------------------------|----------|
+| `push` |       | overhead 46.50 -> 64.00, static.loads 40 -> 44 |   +21.1% |
 ";
     let arguments = ["base.json", "new.json", "--metric", "static.loads", "--metric", "overhead", "--format", "markdown"];
     let text = output(&arguments);
@@ -98,6 +101,20 @@ spill-free, all registers, x86-64
 | `resize` | allocated | fallback: no register is left for an indirect tail call |
 ";
     assert!(text.contains(lost), "{text}");
+}
+
+/// A page says the same, escapes what it is given, and links.
+#[test]
+fn html() {
+    let link = ["--link", "why/{function}.html"];
+    let page = output(&[&["base.json", "new.json", "--format", "html"], &link[..]].concat());
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<h1>base.json -&gt; new.json</h1>"), "{page}");
+    assert!(page.contains("Better: static.loads 75 -&gt; 73 (-2.67%)"), "{page}");
+    assert!(page.contains("<a href=\"why/push.html\"><code>push</code></a>"), "{page}");
+    assert!(page.contains("spill.reloads 10 -&gt; 14, static.loads 40 -&gt; 44"), "{page}");
+    assert!(!page.contains("http"), "it fetches something: {page}");
+    let markdown = output(&[&["base.json", "new.json", "--format", "markdown"], &link[..]].concat());
+    assert!(markdown.contains("| [`push`](why/push.html) |"), "{markdown}");
 }
 
 #[test]
@@ -193,7 +210,8 @@ fn wrong_usage() {
     for percent in ["-1", "many", "nan", "inf"] {
         refused(&["base.json", "new.json", &format!("--fail-above={percent}")], "has to be a number of per cent");
     }
-    refused(&["base.json", "new.json", "--format", "yaml"], "[possible values: table, markdown, json, github]");
+    refused(&["base.json", "new.json", "--link", "{name}"], "{name} means nothing here");
+    refused(&["base.json", "new.json", "--format", "yaml"], "[possible values: table, markdown, html, json, github]");
     refused(&["-", "-"], "only one of the files can be standard input");
     refused(&["base.json"], "<NEW>");
 }

@@ -20,5 +20,6 @@ mod rust;
 mod scripts;
 mod sizes;
 mod tables;
+mod workflow;
 
 pub use folder::{Folder, PROGRAM, PROGRAM_PRINTS};

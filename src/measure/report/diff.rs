@@ -1,11 +1,12 @@
 //! Writes a difference of two files of statistics as tables.
 
-use super::link::Link;
+use super::link::{Link, below};
 use super::names::Names;
 use super::table::{Cell, Style, Table};
 use crate::measure::diff::quantity::Quantity;
 use crate::measure::diff::{Change, Diff, Fate, Item, LeftOut};
 use std::fmt::Write as _;
+use std::path::Path;
 
 impl From<Quantity> for Cell {
     fn from(quantity: Quantity) -> Self {
@@ -33,6 +34,20 @@ pub struct Naming<'l> {
     pub names: Names,
     pub top: usize,
     pub link: Option<&'l Link>,
+    /// Files below it are named relative to it.
+    pub folder: &'l Path,
+}
+
+impl Naming<'_> {
+    /// Where an item's name links to.
+    pub fn address(&self, item: &Item) -> Option<String> {
+        self.link.and_then(|link| link.of(item, self.folder))
+    }
+
+    /// Where an item is in the source.
+    pub fn place(&self, item: &Item) -> Option<String> {
+        item.place.as_ref().map(|place| format!("{}:{}", below(&place.file, self.folder), place.line))
+    }
 }
 
 /// The whole difference, for people. Of the items that were left out, at most so many of each kind are named.
@@ -141,15 +156,10 @@ fn changes(changes: &[Change], style: Style, naming: &Naming<'_>) -> Table {
 fn moves(changes: &[Change], naming: &Naming<'_>) -> Table {
     let mut table = Table::new(["item", "place", "moved", "of total"]);
     for change in changes {
-        let place = place(&change.item).unwrap_or_default();
+        let place = naming.place(&change.item).unwrap_or_default();
         table.row([linked(&change.item, naming).into(), place.into(), moved(change).into(), Cell::Change(change.of_total)]);
     }
     table
-}
-
-/// Where an item is in the source.
-pub fn place(item: &Item) -> Option<String> {
-    item.place.as_ref().map(|place| format!("{}:{}", place.file, place.line))
 }
 
 /// All metrics of an item that moved.
@@ -181,7 +191,7 @@ pub fn named(item: &Item, names: Names) -> String {
 /// An item in Markdown: quoted, since functions' names are full of characters that it takes for emphasis, and linked.
 fn linked(item: &Item, naming: &Naming<'_>) -> String {
     let name = format!("`{}`", named(item, naming.names));
-    match naming.link.and_then(|link| link.of(item)) {
+    match naming.address(item) {
         Some(address) => format!("[{name}]({address})"),
         None => name,
     }

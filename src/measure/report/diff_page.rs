@@ -1,6 +1,6 @@
 //! Writes a difference of two files of statistics as a page for a browser.
 
-use super::diff::{LEFT_OUT, Naming, headline, moved, named, place, title, totals};
+use super::diff::{LEFT_OUT, Naming, headline, moved, named, title, totals};
 use crate::measure::diff::{Change, Diff, Item};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -59,7 +59,7 @@ fn changes(heading: &str, changes: &[Change], naming: &Naming<'_>) -> Markup {
                     @for change in changes {
                         tr {
                             th scope="row" { (item(&change.item, naming)) }
-                            td { (place(&change.item).unwrap_or_default()) }
+                            td { (naming.place(&change.item).unwrap_or_default()) }
                             td { (moved(change)) }
                             td class="number" { (format!("{:+.1}%", 100.0 * change.of_total)) }
                         }
@@ -87,7 +87,7 @@ fn left_out(diff: &Diff, naming: &Naming<'_>) -> Markup {
 
 fn item(item: &Item, naming: &Naming<'_>) -> Markup {
     let name = named(item, naming.names);
-    match naming.link.and_then(|link| link.of(item)) {
+    match naming.address(item) {
         Some(address) => html! { a href=(address) { code { (name) } } },
         None => html! { code { (name) } },
     }

@@ -2,6 +2,7 @@
 
 use crate::measure::diff::Item;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::str::FromStr;
 
 /// An address with places for what it is about.
@@ -43,20 +44,25 @@ impl FromStr for Link {
 }
 
 impl Link {
-    /// The address for an item, if everything that it takes is known of it.
-    pub fn of(&self, item: &Item) -> Option<String> {
+    /// The address for an item, if everything that it takes is known of it. Files below `folder` are named relative to it.
+    pub fn of(&self, item: &Item, folder: &Path) -> Option<String> {
         let mut address = String::new();
         for part in &self.0 {
             match part {
                 Part::Text(text) => address.push_str(text),
                 Part::Function => address.push_str(&encoded(item.function.as_deref()?)),
-                Part::File => address.push_str(&encoded(&item.place.as_ref()?.file)),
+                Part::File => address.push_str(&encoded(below(&item.place.as_ref()?.file, folder))),
                 Part::Line => _ = write!(address, "{}", item.place.as_ref()?.line),
                 Part::Module => address.push_str(&encoded(&item.run.as_ref()?.module)),
             }
         }
         Some(address)
     }
+}
+
+/// A file relative to a folder, if it is below it.
+pub fn below<'f>(file: &'f str, folder: &Path) -> &'f str {
+    Path::new(file).strip_prefix(folder).ok().and_then(Path::to_str).unwrap_or(file)
 }
 
 /// Text as a part of an address; `/` stays.
@@ -78,9 +84,9 @@ mod tests {
 
     #[test]
     fn addresses_are_encoded() {
-        let place = Some(Place { file: "src/a b.c".into(), line: 7 });
+        let place = Some(Place { file: "/work/src/a b.c".into(), line: 7 });
         let item = Item { run: None, function: Some("f<int>".into()), place };
-        let address = |template: &str| template.parse::<Link>().map(|link| link.of(&item));
+        let address = |template: &str| template.parse::<Link>().map(|link| link.of(&item, Path::new("/work")));
         assert_eq!(address("explained/{function}.html"), Ok(Some("explained/f%3Cint%3E.html".into())));
         assert_eq!(address("{file}#L{line}"), Ok(Some("src/a%20b.c#L7".into())));
         assert_eq!(address("{module}/{line}"), Ok(None));
