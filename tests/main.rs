@@ -3,6 +3,7 @@
 mod architecture;
 mod cli;
 mod coverage;
+mod debugging;
 mod documents;
 mod examples;
 mod explain;

@@ -32,6 +32,7 @@ mod copies;
 mod cost;
 pub mod cssa;
 mod cuts;
+mod debug;
 pub mod degraded;
 pub mod destruct;
 pub mod dump;

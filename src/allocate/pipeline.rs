@@ -11,7 +11,7 @@
 use super::changes::Changes;
 use super::park::{self, park};
 use super::sink::{Moves, sink};
-use super::{assign, copies, cost, cssa, eliminate, forms, recolour, register_slots};
+use super::{assign, copies, cost, cssa, debug, eliminate, forms, recolour, register_slots};
 use crate::allocate::HAS_SOLVER;
 use crate::allocate::allocators::{AssignmentStrategy, DominanceOrder, Preset};
 use crate::allocate::assign::{Assignment, Coloured, Evictable, Refusal};
@@ -333,6 +333,7 @@ fn answer(
     if preset.register_slots {
         register_slots::into_registers(imported, &mut overlay);
     }
+    debug::locate(imported, &mut overlay);
     Ok((overlay, code))
 }
 
