@@ -86,7 +86,8 @@ pub fn headline(diff: &Diff) -> Option<String> {
         Some(0.0) => "Equal",
         _ => "Worse",
     };
-    let change = total.change.filter(|&change| change != 0.0);
+    // A share of a share says little.
+    let change = total.change.filter(|&change| change != 0.0 && !matches!(total.new, Quantity::Mean { .. }));
     let change = change.map_or(String::new(), |change| format!(" ({:+.2}%)", 100.0 * change));
     Some(format!("{word}: {} {} -> {}{change}", total.metric, total.base, total.new))
 }
