@@ -189,3 +189,20 @@ fn an_explanation_is_json_that_can_be_read_again() {
         assert!(text.starts_with(&format!("function {name} of phi_loops.bc")), "{text}");
     }
 }
+
+#[test]
+fn wrong_usage_is_told() {
+    let folder = TempDir::new().expect("there is room for temporary files");
+    let programs = programs_in("programs");
+    source(programs.iter().find(|program| program.name() == "phi_loops").expect("it is there"), folder.path());
+    let explain = |arguments: &[&str], code: i32, message: &'static str| {
+        let mut command = Command::cargo_bin("chordal").expect("the binary is built");
+        command.current_dir(folder.path()).args(["explain", "phi_loops.bc"]).args(arguments);
+        command.assert().code(code).stdout("").stderr(predicates::str::contains(message));
+    };
+    explain(&["--function", "nothing"], 1, "phi_loops.bc: no function is called nothing");
+    explain(&["-o", "page.html"], 2, "-o names a folder");
+    explain(&["--format", "html"], 2, "need a folder");
+    explain(&["-o", "phi_loops.bc", "--function", "main"], 2, "would overwrite the input");
+    explain(&["--against", "nobody"], 2, "nobody");
+}

@@ -81,3 +81,19 @@ fn named(overlay: &Overlay) -> RegSet {
     });
     operands.chain(edits.flatten()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::allocate::allocators::Preset;
+    use crate::allocate::pipeline::allocate;
+    use crate::machine::parse;
+
+    /// With two registers, one of three values is stored once and reloaded once.
+    #[test]
+    fn a_store_and_a_reload_cost_five() {
+        let function = parse(include_str!("../../testdata/functions/too_many.txt")).unwrap();
+        let (overlay, _) = allocate(&function, Preset::named("spill-free").unwrap()).unwrap();
+        assert_eq!(overhead(&function, &overlay), 5.0);
+    }
+}

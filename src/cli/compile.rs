@@ -254,7 +254,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         progress: &|function| progress.step(function),
     };
     let compiled = llvm::compile(module, &options);
-    progress.bar.finish_and_clear();
+    progress.finish();
     let command = options::command(arguments.allocation.allocator.name, &allocator);
     let compiled = compiled.map_err(|error| defect::located(error, &output, &command));
     let compiled = compiled.map_err(|error| anyhow!(about(&name, &format!("{error:#}"))))?;
@@ -397,20 +397,24 @@ pub fn statistics(subject: Subject<'_>, mut functions: Vec<Function>, compilatio
 }
 
 /// The progress of a long compilation, shown only on a terminal and after the first second.
-struct Progress {
+pub struct Progress {
     bar: ProgressBar,
     start: Instant,
     done: Cell<u64>,
 }
 
 impl Progress {
-    fn new(steps: usize) -> Self {
+    pub fn new(steps: usize) -> Self {
         let bar = if io::stderr().is_terminal() { ProgressBar::new(steps as u64) } else { ProgressBar::hidden() };
         bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").expect("the template is valid"));
         Progress { bar, start: Instant::now(), done: Cell::new(0) }
     }
 
-    fn step(&self, function: &str) {
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    pub fn step(&self, function: &str) {
         self.done.update(|done| done + 1);
         if self.start.elapsed() > Duration::from_secs(1) {
             self.bar.set_position(self.done.get());

@@ -1,7 +1,7 @@
 //! `chordal explain`: why a function's values are where they are.
 
 use super::allocators::{self, Configured};
-use super::compile::{Allocation, RelocationModel};
+use super::compile::{Allocation, Progress, RelocationModel};
 use super::tables::plain;
 use super::{Failure, keep_apart, options};
 use crate::explain::allocation::{self, Subject};
@@ -101,6 +101,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let format = arguments.format();
     if arguments.function.is_none() && format == Format::Html && output == Destination::Stdout {
         return Err(Failure::Usage("pages of several functions need a folder: -o DIR, or --function F for one page".into()));
+    }
+    if arguments.function.is_none() && format == Format::Html && arguments.output.extension().is_some_and(|it| it == "html") {
+        return Err(Failure::Usage("without --function, -o names a folder for the pages".into()));
     }
     let module = Explained::new(arguments)?;
     let results = match (&arguments.function, format) {
@@ -266,6 +269,8 @@ fn compile(
     registers: Option<Vec<String>>,
     arguments: &Arguments,
 ) -> anyhow::Result<Compiled> {
+    let steps = if matches!(configured, Configured::Ours(_)) { 2 } else { 1 };
+    let progress = Progress::new(steps * module.num_functions());
     let options = CompileOptions {
         allocator: configured.allocator(!arguments.allocation.no_check, false),
         output: Output::Assembly,
@@ -279,9 +284,11 @@ fn compile(
         pace: Pace::default(),
         remarks: false,
         list: arguments.function.is_some() || arguments.format() == Format::Html,
-        progress: &|_| (),
+        progress: &|function| progress.step(function),
     };
-    Ok(llvm::compile(module, &options)?)
+    let compiled = llvm::compile(module, &options);
+    progress.finish();
+    Ok(compiled?)
 }
 
 /// The lines that rows refer to, and those between them.

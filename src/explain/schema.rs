@@ -218,7 +218,7 @@ pub struct Piece {
     pub slot: Option<String>,
 }
 
-/// What an edge of the control-flow graph moves: one location transfer graph [PP09].
+/// What an edge of the control-flow graph moves: one location transfer graph \[PP09\].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edge {
     /// Names of blocks.

@@ -151,16 +151,10 @@ impl Columns {
             let mut marks = vec![' '; allocation.rows.len()];
             for value in &allocation.values {
                 for piece in value.pieces.iter().filter(|piece| piece.registers.contains(register)) {
-                    for row in piece.rows[0]..piece.rows[1] {
+                    let [first, end] = piece.rows;
+                    for (row, known) in (first..).zip(&mut marks[first..end]) {
                         let is_in = |rows: &[usize]| rows.binary_search(&row).is_ok();
-                        let (read, written) = (is_in(&value.read), row == piece.rows[0] && is_in(&value.defined));
-                        marks[row] = match (marks[row], read, written) {
-                            ('v', _, true) | ('^', true, _) | (_, true, true) => 'x',
-                            (_, _, true) => '^',
-                            (_, true, _) => 'v',
-                            (' ', ..) => ':',
-                            (known, ..) => known,
-                        };
+                        *known = mark(*known, is_in(&value.read), row == first && is_in(&value.defined));
                     }
                 }
             }
@@ -178,6 +172,17 @@ impl Columns {
 
     fn at(&self, row: usize) -> String {
         self.marks.iter().map(|marks| format!("{:>5}", marks[row])).collect()
+    }
+}
+
+/// The mark of a register that holds a value, which an instruction may read or write, beside what is known of other values.
+fn mark(known: char, is_read: bool, is_written: bool) -> char {
+    match (known, is_read, is_written) {
+        ('v', _, true) | ('^', true, _) | (_, true, true) => 'x',
+        (_, _, true) => '^',
+        (_, true, _) => 'v',
+        (' ', ..) => ':',
+        (known, ..) => known,
     }
 }
 

@@ -12,8 +12,11 @@ pub struct Plot {
     pub svg: String,
 }
 
-/// Of the parts of overhead, the name and the amount.
-const PARTS: [(&str, fn(&OverheadParts) -> f64); 8] = [
+/// The amount of one part of overhead.
+type Amount = fn(&OverheadParts) -> f64;
+
+/// The parts of overhead, with their names.
+const PARTS: [(&str, Amount); 8] = [
     ("reloads", |parts| parts.reloads),
     ("stores", |parts| parts.stores),
     ("saves", |parts| parts.saves),
@@ -159,7 +162,7 @@ fn labels<'n>(names: impl Iterator<Item = &'n str>, points: &[(i32, i32)]) -> Ve
             let covers = |&(other_x, other_y, other_width): &(i32, i32, i32)| {
                 2 * (x + dx - other_x).abs() < width + other_width && (y + dy - other_y).abs() < HEIGHT
             };
-            !taken.iter().any(|other| covers(other))
+            !taken.iter().any(covers)
         };
         let away = near.into_iter().chain(further).find(is_free).unwrap_or((0, -12));
         taken.push((x + away.0, y + away.1, width));
