@@ -61,8 +61,8 @@ page: page/node_modules ## bundle the page of `chordal explain` anew, after a ch
 
 test-page: page/node_modules ## test that page in Chromium
 	@scripts/setup chromium
-	$(CARGO) build --release
-	cd page && npm test
+	$(CARGO) build
+	cd page && CHORDAL=../target/debug/chordal npm --silent test
 
 bench: setup ## time allocation of SQLite against the LLVM passes it replaces
 	PROGRAMS=sqlite CONFIGS=x86-64 scripts/corpus

@@ -1,5 +1,6 @@
 //! What a debugger shows of variables in chordal's code: `scripts/debugging.py`, which runs gdb.
 
+use crate::plugin::plugin;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +16,7 @@ fn rows(registers: &str) -> Vec<serde_json::Value> {
     let json = folder.path().join("rows.json");
     let mut script = Command::new("python3");
     script.arg(root.join("scripts/debugging.py")).args(["--chordal", env!("CARGO_BIN_EXE_chordal"), "--registers", registers]);
+    script.env("CHORDAL_PLUGIN", plugin());
     let output = script.arg("--json").arg(&json).output().expect("Python starts");
     // It fails if a value is wrong.
     assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -44,4 +46,29 @@ fn gdb_finds_variables_in_memory() {
     let rows = rows("6");
     let count = |build: &str| rows.iter().map(|row| shown(row, build).len()).sum::<usize>();
     assert!(count("chordal") * 10 >= count("clang") * 9, "{} of {}", count("chordal"), count("clang"));
+}
+
+/// Debug information changes no instruction.
+#[test]
+fn the_same_is_executed_with_debug_information() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/debugging/program.c");
+    let instructions = |registers: &str, flags: &[&str]| {
+        let mut chordal = Command::new(env!("CARGO_BIN_EXE_chordal"));
+        chordal
+            .args(["cc", "-O2", "-S", "-o", "-"])
+            .args(flags)
+            .arg(&source)
+            .env("CHORDAL_REGISTERS", registers)
+            .env("CHORDAL_PLUGIN", plugin());
+        let assembly = chordal.output().expect("chordal starts").stdout;
+        let assembly = String::from_utf8(assembly).expect("assembly is text");
+        let code = assembly.lines().map(|line| line.split('#').next().unwrap_or_default().trim_end());
+        let is_code = |line: &&str| line.starts_with('\t') && !line.trim_start().starts_with('.');
+        code.filter(is_code).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for registers in ["all", "6"] {
+        let plain = instructions(registers, &[]);
+        assert!(plain.len() > 200, "{} instructions", plain.len());
+        assert_eq!(plain, instructions(registers, &["-g"]));
+    }
 }

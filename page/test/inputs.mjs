@@ -2,11 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const chordal = process.env.CHORDAL ?? join(root, 'target/release/chordal');
+const chordal = resolve(process.env.CHORDAL ?? join(root, 'target/release/chordal'));
 const folder = mkdtempSync(join(tmpdir(), 'chordal-page-'));
 const module = join(folder, 'pressure.bc');
 

@@ -327,13 +327,15 @@ fn forms_that_llvm_finds_with_virtual_registers() {
     assert!(overflow.iter().any(|line| line.starts_with("leal (")), "{overflow:?}");
 }
 
-/// A variable that the debugger computes from two values has no location once one of them is gone. (On x86-64, debug
+/// A variable that the debugger computes from two values has no location once one of them is gone, as from a register that a call
+/// destroys. (On x86-64, debug
 /// instructions name instructions rather than values.)
 #[test]
 fn debug_values_of_which_one_is_gone_are_gone() {
     let folder = Folder::new();
     let function = "target triple = \"i386-pc-linux-gnu\"\n\
-                    define i8 @f(ptr %p, ptr %q) !dbg !3 {\n  %a = load volatile i8, ptr %p, !dbg !6\n  %b = load i8, ptr %q, !dbg !6\n    \
+                    declare void @g()\ndefine i8 @f(ptr %p, ptr %q) !dbg !3 {\n  %a = load volatile i8, ptr %p, !dbg !6\n  \
+                    %b = load i8, ptr %q, !dbg !6\n  call void @g(), !dbg !6\n    \
                     #dbg_value(!DIArgList(i8 %a, i8 %b), !7, !DIExpression(DW_OP_LLVM_arg, 0, DW_OP_LLVM_arg, 1, DW_OP_plus, DW_OP_stack_value), !6)\n  \
                     %r = and i8 %b, 1, !dbg !6\n  ret i8 %r, !dbg !6\n}\n\
                     !llvm.dbg.cu = !{!0}\n!llvm.module.flags = !{!2}\n\
