@@ -66,7 +66,7 @@ export class CodeView {
   heading() {
     const cell = (kind, text) => element(`span.cell.${kind}`, { role: 'columnheader' }, text);
     this.head.replaceChildren(
-      cell('c-row', 'row'), cell('c-line', 'line'), element('span.cell.c-heat', { role: 'columnheader', 'aria-label': 'heat' }),
+      cell('c-row', 'row'), cell('c-line', 'line'), element('span.cell.c-heat', { role: 'columnheader', title: 'how often it is executed' }, 'heat'),
       ...this.model.usedBanks.map((bank) => cell('c-bank', this.model.banks[bank].name)),
       cell('c-text', 'instruction'),
       element('span.cell.c-ranges', { role: 'columnheader', style: `width:${this.width}px` }, this.width > 60 ? 'live ranges' : ''),
@@ -248,8 +248,9 @@ export class CodeView {
   }
 
   key(event) {
-    const { row } = this.selection;
-    const line = row === undefined ? 0 : this.lineOfRow[row];
+    const { row, block } = this.selection;
+    const heading = block === undefined ? 0 : this.lines.findIndex((line) => line.block === block);
+    const line = row === undefined ? heading : this.lineOfRow[row];
     const page = Math.max(1, Math.floor(this.rows.clientHeight / HEIGHT) - 2);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.lines.length, End: this.lines.length };
     if (event.key in steps) {
@@ -264,11 +265,15 @@ export class CodeView {
   }
 
   move(line, by) {
-    const direction = by < 0 ? -1 : 1;
-    let next = Math.min(this.lines.length - 1, Math.max(0, line + by));
-    while (this.lines[next] && this.lines[next].row === undefined) next += direction;
-    if (!this.lines[next]) next = line;
-    const { row } = this.lines[next];
+    const wanted = Math.min(this.lines.length - 1, Math.max(0, line + by));
+    const isRow = (index) => this.lines[index]?.row !== undefined;
+    // Block headings are passed by: onwards, or at the ends of the code, back.
+    let next = wanted;
+    for (const direction of by < 0 ? [-1, 1] : [1, -1]) {
+      for (next = wanted; this.lines[next] && !isRow(next); next += direction);
+      if (isRow(next)) break;
+    }
+    const row = this.lines[next]?.row;
     if (row !== undefined) this.select({ row, value: this.model.rows[row].values?.[0] });
   }
 

@@ -34,7 +34,8 @@ function select(selection, { scroll = true, address = true } = {}) {
 }
 
 function hash() {
-  const { row, value, block } = state.selection;
+  const { row, value, block, line } = state.selection;
+  if (line) return `#line=${line[1]}`;
   const parts = [value !== undefined && `value=${model.values[value].name}`, row !== undefined && `row=${row}`, block !== undefined && `block=${model.blocks[block].name}`];
   return `#${parts.filter(Boolean).join('&')}`;
 }
@@ -47,10 +48,11 @@ function follow() {
   const block = model.blockByName.get(wanted.get('block') ?? '');
   const selection = {};
   if (value >= 0) Object.assign(selection, { value, row: model.values[value].defined[0] ?? model.values[value].pieces[0]?.rows[0] });
-  if (line) Object.assign(selection, model.find(`:${line}`)[0] ?? {});
+  const ofLine = line ? model.lineOf(Number(line)) : null;
+  if (ofLine) Object.assign(selection, ofLine);
   if (block !== undefined) selection.block = block;
   const row = Number(wanted.get('row') ?? NaN);
-  if (row >= 0 && row < model.rows.length) selection.row = row;
+  if (Number.isInteger(row) && row >= 0 && row < model.rows.length) selection.row = row;
   select(selection, { address: false });
 }
 

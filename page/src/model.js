@@ -107,6 +107,12 @@ export class Model {
     return this.values.filter((other) => other.web === value.web);
   }
 
+  /** A source line with code, as a selection of its first row and of the line. */
+  lineOf(number) {
+    const key = [...this.rowsOfLine.keys()].find((key) => key.endsWith(`:${number}`));
+    return key ? { row: this.rowsOfLine.get(key)[0], line: key.split(':').map(Number) } : null;
+  }
+
   /** Rows with this piece of text, number, value, variable or register. */
   find(text) {
     const wanted = text.trim().toLowerCase();

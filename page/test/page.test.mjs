@@ -68,6 +68,9 @@ test('keys select rows and values, and reach everything', async () => {
   const later = await page.$eval('#code .selected', (row) => row.id);
   assert.ok(Number(later.slice(4)) > Number(first.slice(4)) + 5, `${first}, ${later}`);
   assert.equal(await page.$eval('#code [role="grid"]', (grid) => grid.getAttribute('aria-activedescendant')), later);
+  await page.keyboard.press('Home');
+  assert.equal(await page.$eval('#code .selected', (row) => row.id), 'row-0');
+  await page.keyboard.press('PageDown');
   await page.keyboard.press('ArrowRight');
   assert.match(await text(page, '#why h3'), /^v\d+/);
   await page.keyboard.press('g');
@@ -102,6 +105,10 @@ test('an address names what is selected', async () => {
   await page.click('#verdict ol button');
   const address = await page.evaluate(() => location.hash);
   assert.match(address, /^#value=v\d+&row=\d+$/);
+  const line = await open(path, { hash: '#line=18' });
+  assert.ok((await line.$$('#code .related')).length > 1);
+  await close(line);
+  await close(await open(path, { hash: '#row=1.5' }));
   const again = await open(path, { hash: address });
   assert.equal(await text(again, '#why'), await text(page, '#why'));
   await close(page);

@@ -5,14 +5,20 @@
 //! checker knows all places that hold a value at a point.
 //!
 //! Requires: a correct overlay, in which some debug uses have no location.
-//! Ensures: each of those has one if some place holds its value; a register if one does. Nothing else changes.
+//! Ensures: if any of those is of a live value, each has a location if some place holds its value; a register if one does. Nothing
+//! else changes. (To follow values takes as long as to check them, and hardly any function has live ones that are lost.)
 
+use crate::analysis::Liveness;
 use crate::check::{self, Watcher, Whereabouts};
 use crate::machine::{Block, DebugUse, Edit, Function, Inst, Location, Overlay, Point};
 
 /// Finds the debug uses that have no location.
 pub(super) fn locate(function: &Function, overlay: &mut Overlay) {
     if overlay.debug_locations.iter().all(Option::is_some) {
+        return;
+    }
+    let live = Liveness::new(function).at_debug_uses(function);
+    if !overlay.debug_locations.iter().zip(live).any(|(location, live)| live && location.is_none()) {
         return;
     }
     let mut search = Search { function, next: 0, found: vec![None; function.debug_uses.len()] };

@@ -126,7 +126,8 @@ pub struct Row {
     /// What it is, if allocation has added it or changed it. `null` for an instruction of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
-    /// What allocation costs here.
+    /// What allocation costs here. Of a value that is computed again, what that takes: the verdict's `remats` is less, since it
+    /// subtracts what the selected code has of these.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cost: f64,
     /// The values that it loads, stores, copies or computes again, if allocation has added it; else those that it accesses in
